@@ -36,6 +36,7 @@ ZOOS = {
     "layer_zoo": "LAYER_NETWORKS",
     "research_zoo": "RESEARCH_NETWORKS",
     "domain_zoo": "DOMAIN_NETWORKS",
+    "scene_zoo": "SCENE_NETWORKS",
 }
 
 

@@ -7,7 +7,7 @@ use super::{Element, MatrixRef, with_scratch};
 use crate::parallel;
 use crate::simd::Isa;
 
-/// The number of rows that are computed at a time, if there are as many: four vectors, because the sum of one waits for its last addition.
+/// The number of rows that are computed at a time, if there are as many: two vectors, because the sum of one waits for its last addition.
 const ROWS_AT_ONCE: usize = 16;
 
 /// Returns true if [`multiply`] computes the product of a matrix `[m, k]` of elements of type `T` with a vector.
@@ -81,7 +81,7 @@ mod x86 {
     /// Computes the sums of `8 * VECTORS` rows.
     ///
     /// # Safety
-    /// As for [`rows`], with so many rows.
+    /// The CPU has AVX2 and FMA; so many rows of `k` elements, `lda` apart, are readable at `a`, `k` elements at `x`, and as many as rows are writable at `y`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn vectors<const VECTORS: usize>(a: *const f32, lda: usize, x: *const f32, k: usize, y: *mut f32) {

@@ -42,8 +42,8 @@ const SHORT_STEP: Duration = Duration::from_micros(50);
 
 /// Finds out whether the steps of an executable are long, although none of its nodes is known to be costly.
 ///
-/// The first step is not measured, because it packs weights. Then two are, and later one of 16, since reading the clock takes a
-/// fiftieth of the time of the smallest step. Concurrent steps may overwrite each other's counts, which only moves the next measurement.
+/// The first step is not measured, because it packs weights. Then two are, and later one of 16, so that small steps seldom read the clock. Concurrent
+/// steps may overwrite each other's counts, which only moves the next measurement.
 #[derive(Default)]
 pub(super) struct StepDurations {
     num_steps: AtomicU32,
@@ -67,22 +67,8 @@ impl StepDurations {
     /// Takes the duration of a measured step into account.
     fn end(&self, duration: Duration) {
         let num_long = self.num_long.load(Ordering::Relaxed);
-        let next = match num_long {
-            2.. => {
-                if duration < SHORT_STEP {
-                    0
-                } else {
-                    2
-                }
-            }
-            _ => {
-                if duration < LONG_STEP {
-                    0
-                } else {
-                    num_long + 1
-                }
-            }
-        };
+        let least = if num_long >= 2 { SHORT_STEP } else { LONG_STEP };
+        let next = if duration < least { 0 } else { (num_long + 1).min(2) };
         if next != num_long {
             self.num_long.store(next, Ordering::Relaxed);
         }
@@ -99,36 +85,23 @@ pub(super) fn run(
     stats: Option<Arc<StatsCollector>>,
 ) -> Results {
     let executor = executor.filter(|executor| executor.num_threads() > 1);
-    if executor.is_none() || executable.is_costly(&args) {
-        return run_on(executor, executable, devices, step, args, stats);
-    }
-    let began = executable.durations.begin();
-    let executor = executor.filter(|_| executable.durations.are_long());
-    let results = run_on(executor, executable, devices, step, args, stats);
+    let is_guess = executor.is_some() && !executable.is_costly(&args);
+    let began = if is_guess { executable.durations.begin() } else { None };
+    let executor = executor.filter(|_| !is_guess || executable.durations.are_long());
+    let steps = executable.steps(devices, step.clone());
+    let results = match executor.map(|executor| executor.other_threads()).transpose()? {
+        None => flowmill_runtime::intra_op::alone(|| executable.run(&steps, args, 1, stats.as_ref())),
+        // A kernel of another step, whose thread nobody else can have meanwhile.
+        Some(None) => executable.run(&steps, args, executable.num_threads(), stats.as_ref()),
+        Some(Some(threads)) => {
+            let executable = executable.clone();
+            threads.run(step, move |done| executable.start(&steps, args, stats, done))
+        }
+    };
     if let Some(began) = began {
         executable.durations.end(began.elapsed());
     }
     results
-}
-
-fn run_on(
-    executor: Option<&Arc<Executor>>,
-    executable: &Arc<Executable>,
-    devices: &Devices,
-    step: &Arc<Step>,
-    args: Vec<Tensor>,
-    stats: Option<Arc<StatsCollector>>,
-) -> Results {
-    let steps = executable.steps(devices, step.clone());
-    let Some(executor) = executor else {
-        return flowmill_runtime::intra_op::alone(|| executable.run(&steps, args, 1, stats.as_ref()));
-    };
-    let Some(threads) = executor.other_threads()? else {
-        // A kernel of another step, whose thread nobody else can have meanwhile.
-        return executable.run(&steps, args, executable.num_threads(), stats.as_ref());
-    };
-    let executable = executable.clone();
-    threads.run(step, move |done| executable.start(&steps, args, stats, done))
 }
 
 #[cfg(test)]
