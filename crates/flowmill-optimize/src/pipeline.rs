@@ -105,6 +105,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, fuse_attention),
     // After constants are folded: those of an activation may be computed. Before reshapes are moved: they pass one node.
     pass!(Pass, fuse_activations),
+    // What computed fused scores and activations is no consumer any more, and joins no group.
+    pass!(Pass, prune),
     // After layouts change, so that biases and channels are last. Before all that looks behind a product for factors, biases and activations.
     pass!(Pass, sink_reshapes),
     // Before epilogues are fused: leaves one bias where there were a product and a sum.
@@ -122,6 +124,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, fuse_separable),
     // Before single element-wise nodes are fused: looks for them.
     pass!(Pass, fuse_layer_norm),
+    // As above: what computed fused moments.
+    pass!(Pass, prune),
     // After fusion: a tensor with two consumers is not fused into either.
     pass!(Pass, merge_duplicates),
     // After equal factors are one tensor.

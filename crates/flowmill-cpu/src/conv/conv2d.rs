@@ -1,9 +1,11 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
 use super::choice::{self, MethodChooser};
+use super::{in_float32, products};
+use crate::cast::cast_tensor;
 use crate::from_fn::from_fn;
 use crate::fused_ops::{EpilogueArgs, FusedOps};
-use crate::gemm::{Epilogue, Precision, round_to_bf16};
+use crate::gemm::{Epilogue, Precision};
 use crate::linear::{Linear, LinearCall, RowGrid, WholeResult};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
@@ -13,7 +15,7 @@ use flowmill_numeric::conv::{PackedFilter, PackedTransposed, conv2d, conv2d_back
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Allocator, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, PartialShape, Result, Shape, Tensor, bail, for_dtype};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,16 +48,22 @@ pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Ker
     match init.dtype("T")? {
         DType::F32 => Ok(Arc::new(WholeResult(Conv2d::new(init, fused)?))),
         _ if fused.bias => init.unsupported(),
-        DType::BF16 => {
-            Ok(Arc::new(NarrowConv2d::<bf16> { conv: Conv2d::with_precision(init, fused, Precision::Bf16)?, round: round_to_bf16 }))
-        }
-        DType::F16 => Ok(Arc::new(NarrowConv2d::<f16> {
-            conv: Conv2d::with_precision(init, fused, Precision::F32)?,
-            round: |to, sums| to.iter_mut().zip(sums).for_each(|(to, &sum)| *to = Number::narrow(sum)),
-        })),
-        dtype => {
-            for_dtype!(dtype, [f64, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
-        }
+        DType::BF16 => Ok(Arc::new(NarrowConv2d(Conv2d::with_precision(init, fused, Precision::Bf16)?))),
+        DType::F16 => Ok(Arc::new(NarrowConv2d(Conv2d::with_precision(init, fused, Precision::F32)?))),
+        DType::F64 | DType::I32 => from_fn(move |ctx| {
+            let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+            let (window, groups, n) = checked_window(&geometry, input.shape(), filter.shape())?;
+            let shape = output_shape(&window, n);
+            let mut out = ctx.allocator().zeros(input.dtype(), shape)?;
+            if input.dtype() == DType::F64 && groups == 1 {
+                products::convolve(&window.volume(), n, input.as_slice()?, filter.as_slice()?, out.as_mut_slice()?);
+            } else {
+                by_definition(&window, groups, n, [&input, &filter], &mut out, |at| at)?;
+            }
+            ctx.set_output(0, out);
+            Ok(())
+        }),
+        _ => init.unsupported(),
     }
 }
 
@@ -114,13 +122,8 @@ impl Conv2d {
     fn packed(&self, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
         let method = self.methods.choose(window, out_channels, groups);
         let pack = || {
-            let widened = match filter.dtype() {
-                DType::BF16 => widened::<bf16>(filter)?,
-                DType::F16 => widened::<f16>(filter)?,
-                _ => Vec::new(),
-            };
-            let weights = if filter.dtype() == DType::F32 { filter.as_slice()? } else { &widened };
-            Ok(PackedFilter::pack_for(method, self.precision, window, weights, out_channels, groups))
+            let weights = cast_tensor(Allocator::process(), filter, DType::F32)?;
+            Ok(PackedFilter::pack_for(method, self.precision, window, weights.as_slice()?, out_channels, groups))
         };
         self.packed.get(filter, |form| form.is_for(method, self.precision, window, out_channels, groups), pack)
     }
@@ -186,31 +189,24 @@ impl LinearCall for Conv2dCall {
 }
 
 /// The kernel for a type of 16 bits: sums are `float32`, and rounded once.
-struct NarrowConv2d<T> {
-    conv: Conv2d,
-    round: fn(&mut [T], &[f32]),
-}
+struct NarrowConv2d(Conv2d);
 
-impl<T: Number<Acc = f32>> Kernel for NarrowConv2d<T> {
+impl Kernel for NarrowConv2d {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let NarrowConv2d(conv) = self;
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-        let (window, groups, out_channels) = checked_window(&self.conv.geometry, input.shape(), filter.shape())?;
-        let mut out = ctx.allocator().uninit(T::DTYPE, output_shape(&window, out_channels))?;
-        if out.num_elements() > 0 {
-            let filter = self.conv.packed(&window, &filter, out_channels, groups)?;
-            let (mut wide, mut sums) =
-                (ctx.allocator().uninit(DType::F32, input.shape().clone())?, ctx.allocator().uninit(DType::F32, out.shape().clone())?);
-            let wide = wide.as_mut_slice::<f32>()?;
-            wide.iter_mut().zip(input.as_slice::<T>()?).for_each(|(w, x)| *w = x.widen());
-            conv2d(&window, wide, &filter, sums.as_mut_slice()?, &Epilogue::default());
-            (self.round)(out.as_mut_slice()?, sums.as_slice()?);
-        }
-        ctx.set_output(0, out);
-        Ok(())
+        let (window, groups, out_channels) = checked_window(&conv.geometry, input.shape(), filter.shape())?;
+        let shape = output_shape(&window, out_channels);
+        let filter = if shape.checked_num_elements()? == 0 { None } else { Some(conv.packed(&window, &filter, out_channels, groups)?) };
+        in_float32(ctx, input.dtype(), [input], shape, |[input], sums| {
+            if let Some(filter) = filter {
+                conv2d(&window, input, &filter, sums, &Epilogue::default());
+            }
+        })
     }
 
     fn algorithm(&self) -> Option<&'static str> {
-        Linear::algorithm(&self.conv)
+        Linear::algorithm(&self.0)
     }
 }
 
@@ -243,28 +239,25 @@ fn for_each_product(w: &Window, groups: usize, out_channels: usize, mut f: impl 
     });
 }
 
-/// Returns the elements in the accumulator's type.
-pub(super) fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
-    Ok(tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect())
-}
-
-/// Returns a tensor of sums, rounded to its element type.
-pub(super) fn narrowed<T: Number>(alloc: &Allocator, shape: Shape, sums: &[T::Acc]) -> Result<Tensor> {
-    let mut out = alloc.uninit(T::DTYPE, shape)?;
-    out.as_mut_slice::<T>()?.iter_mut().zip(sums).for_each(|(d, &s)| *d = T::narrow(s));
-    Ok(out)
-}
-
-/// Computes the convolution by its definition, for types that models rarely convolve in.
-fn direct<T: Number>(ctx: &mut KernelContext<'_>, geometry: &Geometry) -> Result<()> {
-    let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-    let (window, groups, out_channels) = checked_window(geometry, input.shape(), filter.shape())?;
-    let shape = output_shape(&window, out_channels);
-    let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
-    let mut sums = vec![T::Acc::ZERO; shape.checked_num_elements()?];
-    for_each_product(&window, groups, out_channels, |i, w, o| sums[o] = sums[o].plus(x[i].times(f[w])));
-    ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
-    Ok(())
+/// Adds all products of two of input, filter and output to the third, for types that models rarely convolve in. `order` puts the positions of a product's
+/// input, filter and output in the order of the factors and the sum.
+fn by_definition(
+    window: &Window,
+    groups: usize,
+    out_channels: usize,
+    factors: [&Tensor; 2],
+    sums: &mut Tensor,
+    order: fn([usize; 3]) -> [usize; 3],
+) -> Result<()> {
+    for_dtype!(sums.dtype(), [f64, i32], T => {
+        let [a, b] = [factors[0].as_slice::<T>()?, factors[1].as_slice::<T>()?];
+        let sums = sums.as_mut_slice::<T>()?;
+        for_each_product(window, groups, out_channels, |input, filter, output| {
+            let [first, second, sum] = order([input, filter, output]);
+            sums[sum] = sums[sum].plus(a[first].times(b[second]));
+        });
+        Ok(())
+    }, _ => bail!(Unimplemented, "convolutions of {}", sums.dtype()))
 }
 
 /// Returns the shape of a tensor whose gradient is computed, from the input of the op that has its sizes.
@@ -302,19 +295,7 @@ fn input_sizes(sizes_input: &Tensor, filter: &Shape, gradient: &Shape) -> Result
 
 fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    if init.dtype("T")? != DType::F32 {
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => from_fn(move |ctx| {
-            let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
-            let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
-            let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
-            check_gradient(&window, out_channels, gradient.shape())?;
-            let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
-            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
-            for_each_product(&window, groups, out_channels, |i, w, o| sums[i] = sums[i].plus(f[w].times(g[o])));
-            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
-            Ok(())
-        }), _ => init.unsupported());
-    }
+    let dtype = checked_type(init)?;
     // The filter of a transposed convolution is packed once. One that is trained changes between steps, and would only be kept from being updated in place.
     let packed = init.constant(1).is_some().then(|| Mutex::new(None::<Arc<PackedTransposed>>));
     from_fn(move |ctx| {
@@ -322,54 +303,72 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
         let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
         let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&window, out_channels, gradient.shape())?;
-        if shape.num_elements() == 0 || gradient.num_elements() == 0 {
-            let zeros = ctx.allocator().zeros(DType::F32, shape)?;
-            ctx.set_output(0, zeros);
+        if matches!(dtype, DType::F64 | DType::I32) {
+            let mut out = ctx.allocator().zeros(dtype, shape)?;
+            if dtype == DType::F64 && groups == 1 {
+                let (filter, gradient) = (filter.as_slice()?, gradient.as_slice()?);
+                products::input_gradient(&window.volume(), out_channels, filter, gradient, out.as_mut_slice()?);
+            } else {
+                by_definition(&window, groups, out_channels, [&filter, &gradient], &mut out, |[input, filter, output]| {
+                    [filter, output, input]
+                })?;
+            }
+            ctx.set_output(0, out);
             return Ok(());
         }
-        let mut out = ctx.allocator().uninit(DType::F32, shape)?;
-        let (weights, gradient) = (filter.as_slice::<f32>()?, gradient.as_slice()?);
-        let kept = packed.as_ref().and_then(|packed| {
-            let mut packed = packed.lock();
-            if !packed.as_ref().is_some_and(|packed| packed.is_for(&window)) {
-                *packed = PackedTransposed::pack(&window, weights, out_channels, groups).map(Arc::new);
+        in_float32(ctx, dtype, [filter, gradient], shape, |[weights, gradient], out| {
+            if out.is_empty() || gradient.is_empty() {
+                return out.fill(0.0);
             }
-            packed.clone()
-        });
-        match kept {
-            Some(packed) => packed.apply(&window, out_channels, gradient, out.as_mut_slice()?),
-            None => conv2d_backprop_input(&window, weights, out_channels, groups, gradient, out.as_mut_slice()?),
-        }
-        ctx.set_output(0, out);
-        Ok(())
+            let kept = packed.as_ref().and_then(|packed| {
+                let mut packed = packed.lock();
+                if !packed.as_ref().is_some_and(|packed| packed.is_for(&window)) {
+                    *packed = PackedTransposed::pack(&window, weights, out_channels, groups).map(Arc::new);
+                }
+                packed.clone()
+            });
+            match kept {
+                Some(packed) => packed.apply(&window, out_channels, gradient, out),
+                None => conv2d_backprop_input(&window, weights, out_channels, groups, gradient, out),
+            }
+        })
     })
 }
 
 fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Result<Shape>) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    if init.dtype("T")? != DType::F32 {
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => from_fn(move |ctx| {
-            let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
-            let shape = filter_shape(ctx.input(1)?)?;
-            let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;
-            check_gradient(&window, out_channels, gradient.shape())?;
-            let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
-            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
-            for_each_product(&window, groups, out_channels, |i, w, o| sums[w] = sums[w].plus(x[i].times(g[o])));
-            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
-            Ok(())
-        }), _ => init.unsupported());
-    }
+    let dtype = checked_type(init)?;
     from_fn(move |ctx| {
         let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
         let shape = filter_shape(ctx.input(1)?)?;
         let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&window, out_channels, gradient.shape())?;
-        let mut out = ctx.allocator().zeros(DType::F32, shape)?;
-        if out.num_elements() > 0 && gradient.num_elements() > 0 {
-            conv2d_backprop_filter(&window, input.as_slice()?, out_channels, groups, gradient.as_slice()?, out.as_mut_slice()?);
+        if matches!(dtype, DType::F64 | DType::I32) {
+            let mut out = ctx.allocator().zeros(dtype, shape)?;
+            if dtype == DType::F64 && groups == 1 {
+                let (input, gradient) = (input.as_slice()?, gradient.as_slice()?);
+                products::filter_gradient(&window.volume(), out_channels, input, gradient, out.as_mut_slice()?);
+            } else {
+                by_definition(&window, groups, out_channels, [&input, &gradient], &mut out, |[input, filter, output]| {
+                    [input, output, filter]
+                })?;
+            }
+            ctx.set_output(0, out);
+            return Ok(());
         }
-        ctx.set_output(0, out);
-        Ok(())
+        in_float32(ctx, dtype, [input, gradient], shape, |[input, gradient], out| {
+            out.fill(0.0);
+            if !out.is_empty() && !gradient.is_empty() {
+                conv2d_backprop_filter(&window, input, out_channels, groups, gradient, out);
+            }
+        })
     })
+}
+
+/// Returns the element type of a gradient's node, for which there is a kernel.
+fn checked_type(init: &KernelInit<'_>) -> Result<DType> {
+    match init.dtype("T")? {
+        dtype @ (DType::F32 | DType::F64 | DType::F16 | DType::BF16 | DType::I32) => Ok(dtype),
+        _ => init.unsupported(),
+    }
 }

@@ -1,24 +1,16 @@
-//! `Conv3D`, `_FusedConv3D` and the gradients of `Conv3D`: for `float32` by convolutions of planes, for other types by matrix products with patches of the input
-//! as rows, a few at a time.
+//! `Conv3D`, `_FusedConv3D` and the gradients of `Conv3D`: in `float32` by convolutions of planes, in `float64` by matrix products with patches.
 
+use super::{in_float32, products};
 use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
-use crate::gemm::{self, MatrixRef, Precision, gemm};
+use crate::gemm::{Epilogue, Precision};
 use crate::nn::layout::in_any_layout;
-use crate::number::Number;
 use crate::packed_weights::{LastForm, precision_of};
-use crate::parallel;
 use crate::window::volume::{Steps, check_gradient, convolution, output_shape};
 use flowmill_numeric::conv::volume::{PackedVolumeFilter, conv3d, conv3d_backprop_filter, conv3d_backprop_input};
-use flowmill_numeric::window::Volume;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Result, Shape, Tensor};
 use std::sync::Arc;
-
-/// The number of elements of patches that are copied at a time.
-const PATCH_ELEMENTS: usize = 1 << 20;
-/// The number of elements that one task copies.
-const CHUNK: usize = 1 << 14;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.register("Conv3D", KernelDef::new(|init| in_any_layout(init, |init| make(init, FusedOps::default()))).channels_last());
@@ -38,41 +30,84 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     );
 }
 
-macro_rules! kernel {
-    ($init:expr, $run:ident $(, $shape:ident)?) => {{
-        let steps = Steps::new($init)?;
-        for_dtype!($init.dtype("T")?, [f16, bf16, f64], T => from_fn(move |ctx| $run::<T>(ctx, steps $(, $shape)?)), _ => $init.unsupported())
-    }};
-}
-
 /// A function that returns the shape of a gradient from an input of the op: from its values, or for the first versions, whose input is the tensor
 /// itself, from its shape.
 type ShapeOf = fn(&Tensor) -> Result<Shape>;
 
 pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
-    match init.dtype("T")? {
-        DType::F32 => {
-            Ok(Arc::new(Conv3d { steps: Steps::new(init)?, fused, precision: precision_of(init, 1), packed: LastForm::default() }))
-        }
+    let (steps, dtype) = (Steps::new(init)?, checked_type(init)?);
+    match dtype {
+        DType::F32 => Ok(Arc::new(Conv3d { steps, fused, precision: precision_of(init, 1), packed: LastForm::default() })),
         _ if fused.bias => init.unsupported(),
-        _ => kernel!(init, convolve),
+        DType::F64 => from_fn(move |ctx| {
+            let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+            let (volume, n) = convolution(steps, input.shape(), filter.shape())?;
+            let mut out = ctx.allocator().zeros(dtype, output_shape(&volume, n))?;
+            products::convolve(&volume, n, input.as_slice()?, filter.as_slice()?, out.as_mut_slice()?);
+            ctx.set_output(0, out);
+            Ok(())
+        }),
+        _ => from_fn(move |ctx| {
+            let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+            let (volume, n) = convolution(steps, input.shape(), filter.shape())?;
+            in_float32(ctx, dtype, [input, filter], output_shape(&volume, n), |[input, filter], sums| {
+                if !sums.is_empty() {
+                    let filter = PackedVolumeFilter::pack(Precision::F32, &volume, filter, n);
+                    conv3d(&volume, input, &filter, sums, &Epilogue::default());
+                }
+            })
+        }),
+    }
+}
+
+/// Returns the element type of a node, for which there is a kernel.
+fn checked_type(init: &KernelInit<'_>) -> Result<DType> {
+    match init.dtype("T")? {
+        dtype @ (DType::F32 | DType::F64 | DType::F16 | DType::BF16) => Ok(dtype),
+        _ => init.unsupported(),
     }
 }
 
 fn make_input_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
-    if init.dtype("T")? == DType::F32 {
-        let steps = Steps::new(init)?;
-        return from_fn(move |ctx| input_grad_by_planes(ctx, steps, shape_of));
-    }
-    kernel!(init, input_grad, shape_of)
+    let (steps, dtype) = (Steps::new(init)?, checked_type(init)?);
+    from_fn(move |ctx| {
+        let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
+        let shape = shape_of(ctx.input(0)?)?;
+        let (volume, n) = convolution(steps, &shape, filter.shape())?;
+        check_gradient(&volume, n, gradient.shape())?;
+        if dtype == DType::F64 {
+            let mut out = ctx.allocator().zeros(dtype, shape)?;
+            products::input_gradient(&volume, n, filter.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+            ctx.set_output(0, out);
+            return Ok(());
+        }
+        in_float32(ctx, dtype, [filter, gradient], shape, |[filter, gradient], out| {
+            if !out.is_empty() {
+                conv3d_backprop_input(&volume, filter, n, gradient, out);
+            }
+        })
+    })
 }
 
 fn make_filter_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
-    if init.dtype("T")? == DType::F32 {
-        let steps = Steps::new(init)?;
-        return from_fn(move |ctx| filter_grad_by_planes(ctx, steps, shape_of));
-    }
-    kernel!(init, filter_grad, shape_of)
+    let (steps, dtype) = (Steps::new(init)?, checked_type(init)?);
+    from_fn(move |ctx| {
+        let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
+        let shape = shape_of(ctx.input(1)?)?;
+        let (volume, n) = convolution(steps, input.shape(), &shape)?;
+        check_gradient(&volume, n, gradient.shape())?;
+        if dtype == DType::F64 {
+            let mut out = ctx.allocator().zeros(dtype, shape)?;
+            products::filter_gradient(&volume, n, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+            ctx.set_output(0, out);
+            return Ok(());
+        }
+        in_float32(ctx, dtype, [input, gradient], shape, |[input, gradient], out| {
+            if !out.is_empty() {
+                conv3d_backprop_filter(&volume, input, n, gradient, out);
+            }
+        })
+    })
 }
 
 /// The kernel for `float32`.
@@ -107,137 +142,4 @@ impl Kernel for Conv3d {
     fn algorithm(&self) -> Option<&'static str> {
         self.packed.last()?.algorithm()
     }
-}
-
-fn input_grad_by_planes(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
-    let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
-    let shape = shape_of(ctx.input(0)?)?;
-    let (volume, n) = convolution(steps, &shape, filter.shape())?;
-    check_gradient(&volume, n, gradient.shape())?;
-    let mut out = ctx.allocator().uninit(DType::F32, shape)?;
-    if out.num_elements() > 0 {
-        conv3d_backprop_input(&volume, filter.as_slice()?, n, gradient.as_slice()?, out.as_mut_slice()?);
-    }
-    ctx.set_output(0, out);
-    Ok(())
-}
-
-fn filter_grad_by_planes(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
-    let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
-    let shape = shape_of(ctx.input(1)?)?;
-    let (volume, n) = convolution(steps, input.shape(), &shape)?;
-    check_gradient(&volume, n, gradient.shape())?;
-    let mut out = ctx.allocator().uninit(DType::F32, shape)?;
-    if out.num_elements() > 0 {
-        conv3d_backprop_filter(&volume, input.as_slice()?, n, gradient.as_slice()?, out.as_mut_slice()?);
-    }
-    ctx.set_output(0, out);
-    Ok(())
-}
-
-/// Returns the elements in the accumulator's type.
-fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
-    Ok(tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect())
-}
-
-fn narrowed<T: Number>(alloc: &Allocator, shape: Shape, values: &[T::Acc]) -> Result<Tensor> {
-    let mut out = alloc.uninit(T::DTYPE, shape)?;
-    out.as_mut_slice::<T>()?.iter_mut().zip(values).for_each(|(out, &x)| *out = T::narrow(x));
-    Ok(out)
-}
-
-/// Calls `f(first, count, patches)` for all positions, a few at a time. A patch is a row, with zeros outside of the input.
-fn for_patches<A: Element>(volume: &Volume, input: &[A], mut f: impl FnMut(usize, usize, &[A])) {
-    let channels = volume.channels;
-    let width = volume.taps() * channels;
-    let positions = volume.positions();
-    let each = (PATCH_ELEMENTS / width.max(1)).max(1).min(positions);
-    let mut patches = vec![A::default(); each * width];
-    for first in (0..positions).step_by(each.max(1)) {
-        let count = each.min(positions - first);
-        let rows = (CHUNK / width).max(1);
-        parallel::chunks(&mut patches[..count * width], rows * width, |i, chunk| {
-            for (row, patch) in chunk.chunks_exact_mut(width).enumerate() {
-                patch.fill(A::default());
-                volume.for_each_tap(first + i * rows + row, |tap, pixel| {
-                    patch[tap * channels..][..channels].copy_from_slice(&input[pixel * channels..][..channels]);
-                });
-            }
-        });
-        f(first, count, &patches[..count * width]);
-    }
-}
-
-fn convolve<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps) -> Result<()> {
-    let (input, filter) = (ctx.input(0)?, ctx.input(1)?);
-    let (volume, n) = convolution(steps, input.shape(), filter.shape())?;
-    let shape = output_shape(&volume, n);
-    // The sums have the output's shape, so that a shape that is too large is an error before anything is computed.
-    let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
-    let width = volume.taps() * volume.channels;
-    if sums.num_elements() > 0 && width > 0 {
-        let (input, filter) = (widened::<T>(input)?, widened::<T>(filter)?);
-        let filter = MatrixRef { data: &filter[..], ld: n, transposed: false };
-        let sums = sums.as_mut_slice::<T::Acc>()?;
-        for_patches(&volume, &input, |first, count, patches| {
-            let patches = MatrixRef { data: patches, ld: width, transposed: false };
-            gemm(count, width, n, patches, filter, &mut sums[first * n..][..count * n], n, false);
-        });
-    }
-    let out = narrowed::<T>(ctx.allocator(), shape, sums.as_slice::<T::Acc>()?)?;
-    ctx.set_output(0, out);
-    Ok(())
-}
-
-fn filter_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
-    let (input, gradient) = (ctx.input(0)?, ctx.input(2)?);
-    let filter = shape_of(ctx.input(1)?)?;
-    let (volume, n) = convolution(steps, input.shape(), &filter)?;
-    check_gradient(&volume, n, gradient.shape())?;
-    let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, filter.clone())?;
-    let width = volume.taps() * volume.channels;
-    if sums.num_elements() > 0 {
-        let (input, gradient) = (widened::<T>(input)?, widened::<T>(gradient)?);
-        let sums = sums.as_mut_slice::<T::Acc>()?;
-        for_patches(&volume, &input, |first, count, patches| {
-            let patches = MatrixRef { data: patches, ld: width, transposed: true };
-            let gradient = MatrixRef { data: &gradient[first * n..][..count * n], ld: n, transposed: false };
-            gemm(width, count, n, patches, gradient, sums, n, true);
-        });
-    }
-    let out = narrowed::<T>(ctx.allocator(), filter, sums.as_slice::<T::Acc>()?)?;
-    ctx.set_output(0, out);
-    Ok(())
-}
-
-fn input_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
-    let (filter, gradient) = (ctx.input(1)?, ctx.input(2)?);
-    let shape = shape_of(ctx.input(0)?)?;
-    let (volume, n) = convolution(steps, &shape, filter.shape())?;
-    check_gradient(&volume, n, gradient.shape())?;
-    let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
-    let channels = volume.channels;
-    let width = volume.taps() * channels;
-    if sums.num_elements() > 0 && width > 0 && n > 0 {
-        let (filter, gradient) = (widened::<T>(filter)?, widened::<T>(gradient)?);
-        let filter = MatrixRef { data: &filter[..], ld: n, transposed: true };
-        let sums = sums.as_mut_slice::<T::Acc>()?;
-        let positions = volume.positions();
-        let each = (PATCH_ELEMENTS / width).max(1).min(positions.max(1));
-        let mut patches = vec![T::Acc::default(); each * width];
-        for first in (0..positions).step_by(each) {
-            let count = each.min(positions - first);
-            let gradient = MatrixRef { data: &gradient[first * n..][..count * n], ld: n, transposed: false };
-            gemm(count, n, width, gradient, filter, &mut patches[..count * width], width, false);
-            for (row, patch) in patches[..count * width].chunks_exact(width).enumerate() {
-                volume.for_each_tap(first + row, |tap, pixel| {
-                    let from = &patch[tap * channels..][..channels];
-                    sums[pixel * channels..][..channels].iter_mut().zip(from).for_each(|(sum, &x)| *sum = sum.plus(x));
-                });
-            }
-        }
-    }
-    let out = narrowed::<T>(ctx.allocator(), shape, sums.as_slice::<T::Acc>()?)?;
-    ctx.set_output(0, out);
-    Ok(())
 }

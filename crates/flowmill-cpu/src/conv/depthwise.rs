@@ -1,16 +1,16 @@
 //! `DepthwiseConv2dNative` and its gradients.
 
-use super::conv2d::{narrowed, widened};
+use super::in_float32;
 use crate::from_fn::from_fn;
 use crate::fused_ops::{EpilogueArgs, FusedOps};
+use crate::gemm::Epilogue;
 use crate::linear::{Linear, LinearCall, RowGrid, WholeResult};
 use crate::nn::layout::in_any_layout;
-use crate::number::Number;
 use crate::window::Geometry;
-use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d_rows};
+use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_conv2d_rows};
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -63,21 +63,52 @@ fn for_each_product(w: &Window, multiplier: usize, mut f: impl FnMut(usize, usiz
     }
 }
 
+/// Adds all products of two of input, filter and output to the third, in `float64`. `order` puts the positions of a product's input, filter and output in the
+/// order of the factors and the sum.
+fn by_definition(
+    window: &Window,
+    multiplier: usize,
+    factors: [&Tensor; 2],
+    sums: &mut Tensor,
+    order: fn([usize; 3]) -> [usize; 3],
+) -> Result<()> {
+    let [a, b] = [factors[0].as_slice::<f64>()?, factors[1].as_slice::<f64>()?];
+    let sums = sums.as_mut_slice::<f64>()?;
+    for_each_product(window, multiplier, |input, filter, output| {
+        let [first, second, sum] = order([input, filter, output]);
+        sums[sum] += a[first] * b[second];
+    });
+    Ok(())
+}
+
 fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     let Depthwise { geometry, fused } = Depthwise::new(init, fused)?;
-    if init.dtype("T")? != DType::F32 {
-        if fused.bias {
-            return init.unsupported();
+    let dtype = init.dtype("T")?;
+    if dtype != DType::F32 && fused.bias {
+        return init.unsupported();
+    }
+    match dtype {
+        DType::F32 => {}
+        DType::F16 | DType::BF16 => {
+            return from_fn(move |ctx| {
+                let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+                let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
+                in_float32(ctx, dtype, [input, filter], shape, |[input, filter], sums| {
+                    depthwise_conv2d(&window, multiplier, input, filter, sums, &Epilogue::default());
+                })
+            });
         }
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => from_fn(move |ctx| {
-            let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-            let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
-            let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
-            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
-            for_each_product(&window, multiplier, |i, w, o| sums[o] = sums[o].plus(x[i].times(f[w])));
-            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
-            Ok(())
-        }), _ => init.unsupported());
+        DType::F64 => {
+            return from_fn(move |ctx| {
+                let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+                let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
+                let mut out = ctx.allocator().zeros(dtype, shape)?;
+                by_definition(&window, multiplier, [&input, &filter], &mut out, |at| at)?;
+                ctx.set_output(0, out);
+                Ok(())
+            });
+        }
+        _ => return init.unsupported(),
     }
     Ok(Arc::new(WholeResult(Depthwise { geometry, fused })))
 }
@@ -158,54 +189,52 @@ fn check_gradient(expected: &Shape, gradient: &Tensor) -> Result<()> {
 
 fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    if init.dtype("T")? != DType::F32 {
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => from_fn(move |ctx| {
-            let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
-            let (window, multiplier, expected) = checked_window(&geometry, &shape, filter.shape())?;
-            check_gradient(&expected, &gradient)?;
-            let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
-            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
-            for_each_product(&window, multiplier, |i, w, o| sums[i] = sums[i].plus(f[w].times(g[o])));
-            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
-            Ok(())
-        }), _ => init.unsupported());
-    }
+    let dtype = checked_type(init)?;
     from_fn(move |ctx| {
         let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
         let (window, multiplier, expected) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&expected, &gradient)?;
-        let mut out = ctx.allocator().zeros(DType::F32, shape)?;
-        if gradient.num_elements() > 0 {
-            depthwise_backprop_input(&window, multiplier, filter.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+        if dtype == DType::F64 {
+            let mut out = ctx.allocator().zeros(dtype, shape)?;
+            by_definition(&window, multiplier, [&filter, &gradient], &mut out, |[input, filter, output]| [filter, output, input])?;
+            ctx.set_output(0, out);
+            return Ok(());
         }
-        ctx.set_output(0, out);
-        Ok(())
+        in_float32(ctx, dtype, [filter, gradient], shape, |[filter, gradient], out| {
+            out.fill(0.0);
+            if !gradient.is_empty() {
+                depthwise_backprop_input(&window, multiplier, filter, gradient, out);
+            }
+        })
     })
 }
 
 fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    if init.dtype("T")? != DType::F32 {
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => from_fn(move |ctx| {
-            let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
-            let (window, multiplier, expected) = checked_window(&geometry, input.shape(), &shape)?;
-            check_gradient(&expected, &gradient)?;
-            let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
-            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
-            for_each_product(&window, multiplier, |i, w, o| sums[w] = sums[w].plus(x[i].times(g[o])));
-            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
-            Ok(())
-        }), _ => init.unsupported());
-    }
+    let dtype = checked_type(init)?;
     from_fn(move |ctx| {
         let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
         let (window, multiplier, expected) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&expected, &gradient)?;
-        let mut out = ctx.allocator().zeros(DType::F32, shape)?;
-        if gradient.num_elements() > 0 {
-            depthwise_backprop_filter(&window, multiplier, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+        if dtype == DType::F64 {
+            let mut out = ctx.allocator().zeros(dtype, shape)?;
+            by_definition(&window, multiplier, [&input, &gradient], &mut out, |[input, filter, output]| [input, output, filter])?;
+            ctx.set_output(0, out);
+            return Ok(());
         }
-        ctx.set_output(0, out);
-        Ok(())
+        in_float32(ctx, dtype, [input, gradient], shape, |[input, gradient], out| {
+            out.fill(0.0);
+            if !gradient.is_empty() {
+                depthwise_backprop_filter(&window, multiplier, input, gradient, out);
+            }
+        })
     })
+}
+
+/// Returns the element type of a gradient's node, for which there is a kernel.
+fn checked_type(init: &KernelInit<'_>) -> Result<DType> {
+    match init.dtype("T")? {
+        dtype @ (DType::F32 | DType::F64 | DType::F16 | DType::BF16) => Ok(dtype),
+        _ => init.unsupported(),
+    }
 }

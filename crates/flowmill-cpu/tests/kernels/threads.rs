@@ -188,7 +188,7 @@ fn calls() -> Vec<Forking> {
     let gradients = vec![f(&[8, 32, 32, 30]), f(&[8, 32, 32, 30]), f(&[30]), f(&[30]), f(&[30]), f(&[0])];
     call("batch_norm.rs", "FusedBatchNormGradV3", moments, gradients);
     let wide = vec![("T", ty(DType::F64)), ("strides", ints(&[1; 5])), ("padding", "SAME".into())];
-    call("conv/conv3d.rs", "Conv3D", wide, vec![d(&[2, 12, 12, 12, 8]), d(&[3, 3, 3, 8, 8])]);
+    call("conv/products.rs", "Conv3D", wide, vec![d(&[2, 12, 12, 12, 8]), d(&[3, 3, 3, 8, 8])]);
     call("conv/volume.rs", "Conv3D", steps(&[1; 5]), vec![f(&[2, 12, 12, 12, 8]), f(&[3, 3, 3, 8, 8])]);
     call(
         "conv/volume.rs",

@@ -158,8 +158,11 @@ impl Rows<f32> for Patches<'_> {
             let run = left.min(w.out_width - x);
             if inside_rows.contains(&y) && !inside_columns.is_empty() {
                 let line = (image * w.in_height + w.input_row(y, 0)) * w.in_width * w.channels + self.first_channel;
-                let place = |x: usize| line + w.input_column(x, 0) * w.channels;
-                places.extend((x..x + run).map(|x| if inside_columns.contains(&x) { place(x) } else { NOWHERE }));
+                let inside = inside_columns.start.clamp(x, x + run)..inside_columns.end.clamp(x, x + run);
+                places.resize(places.len() + inside.start - x, NOWHERE);
+                let (first, step) = (w.input_column(inside_columns.start, 0) * w.channels, w.stride_width * w.channels);
+                places.extend(inside.clone().map(|x| line + first + (x - inside_columns.start) * step));
+                places.resize(places.len() + x + run - inside.end, NOWHERE);
             } else {
                 places.resize(places.len() + run, NOWHERE);
             }

@@ -280,13 +280,14 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         }
         // What the kernels read of a row must lie within the memory, whatever places an implementation of `Rows` returns.
         let extent = segments.iter().map(|s| s.a + s.len).max().unwrap_or(0);
-        let is_readable = |place: &usize| place.checked_add(extent).is_some_and(|end| end <= data.len());
-        let mut parts: SmallVec<[TileRows; 32]> = SmallVec::new();
+        let last_place = data.len().checked_sub(extent);
+        let (least, taller) = (rows.len() / tiles, rows.len() % tiles);
+        let mut parts: SmallVec<[TileRows; 32]> = SmallVec::with_capacity(tiles);
         let mut row = rows.start;
         for tile in 0..tiles {
-            let height = rows.len() / tiles + usize::from(tile < rows.len() % tiles);
+            let height = least + usize::from(tile < taller);
             let own = places.get(row - rows.start..).and_then(|places| places.get(..height));
-            let in_place = own.is_some_and(|places| places.iter().all(is_readable));
+            let in_place = own.zip(last_place).is_some_and(|(places, last)| places.iter().all(|&place| place <= last));
             parts.push(TileRows { row, height, in_place });
             row += height;
         }

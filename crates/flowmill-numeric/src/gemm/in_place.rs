@@ -17,6 +17,8 @@ pub(super) struct InPlace<'a, T: Operand, A> {
     finish: Option<Finish<T::Sum>>,
     /// The first row of the panel in C.
     c: *mut T::Sum,
+    /// The panel that is set.
+    panel: Option<usize>,
     /// The vectors of the panel.
     vectors: usize,
     /// If true, the sums of a call are finished.
@@ -40,12 +42,15 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
             finish: None,
             ahead: std::ptr::null(),
         };
-        Self { job, block, call, finish: None, c: job.c, vectors: 2, is_last: ks.end == job.k }
+        Self { job, block, call, finish: None, c: job.c, panel: None, vectors: 2, is_last: ks.end == job.k }
     }
 
     /// Sets the panel that rows are multiplied with.
     #[inline]
     pub(super) fn set_panel(&mut self, panel: usize) {
+        if self.panel.replace(panel) == Some(panel) {
+            return;
+        }
         let job = self.job;
         let width = job.kernels.panel_width();
         let column = panel * width;
