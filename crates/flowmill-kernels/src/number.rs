@@ -67,6 +67,16 @@ pub trait Ordered: Number + PartialOrd {
     fn smaller(self, other: Self) -> Self {
         if other < self || other.is_nan_value() { other } else { self }
     }
+    /// Like [`Ordered::larger`], in a form of which compilers make no masked store.
+    #[inline(always)]
+    fn larger_stored(self, other: Self) -> Self {
+        self.larger(other)
+    }
+    /// Like [`Ordered::smaller`], in a form of which compilers make no masked store.
+    #[inline(always)]
+    fn smaller_stored(self, other: Self) -> Self {
+        self.smaller(other)
+    }
 }
 
 macro_rules! integers {
@@ -159,7 +169,19 @@ macro_rules! floats {
             const ONE: $t = 1.0;
             fn from_count(n: usize) -> $t { n as $t }
         }
-        impl Ordered for $t { ordered_float!($t); }
+        impl Ordered for $t {
+            ordered_float!($t);
+            #[inline(always)]
+            fn larger_stored(self, other: $t) -> $t {
+                let nan = if other.is_nan() { <$t>::NAN.to_bits() } else { 0 };
+                <$t>::from_bits(nan | if self < other { other } else { self }.to_bits())
+            }
+            #[inline(always)]
+            fn smaller_stored(self, other: $t) -> $t {
+                let nan = if other.is_nan() { <$t>::NAN.to_bits() } else { 0 };
+                <$t>::from_bits(nan | if other < self { other } else { self }.to_bits())
+            }
+        }
         impl Number for Complex<$t> {
             plain_arithmetic!(Complex<$t>, |a, b| {
                 let quotient = scaled_quotient(a, b);

@@ -19,6 +19,12 @@ pub trait Reducer<T: Word>: 'static {
     fn load(x: T) -> Self::Acc;
     /// Returns the combination of two accumulators.
     fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// Like [`Reducer::merge`], for accumulators in memory: in a form that always stores. Where a merge leaves an accumulator as it is, compilers make masked
+    /// stores, which take up to ten times as long.
+    #[inline(always)]
+    fn merge_stored(a: Self::Acc, b: Self::Acc) -> Self::Acc {
+        Self::merge(a, b)
+    }
     /// Returns the result for `count` elements.
     fn finish(acc: Self::Acc, count: usize) -> T;
 }
@@ -40,6 +46,11 @@ const BLOCK: usize = 4096;
 const GRAIN: usize = 1 << 15;
 /// The greatest number of parts of a dimension that is reduced on several threads; each part has a copy of the whole result.
 const PARTS: usize = 16;
+
+/// The columns of long rows that a thread merges at a time: as many as the L1 cache holds.
+const COLUMNS: usize = 1 << 12;
+/// The most long rows that are merged one after the other. More would be merged in another order than by parts, with larger errors.
+const MOST_LONG_ROWS: usize = 64;
 
 /// Merges a row of at most [`BLOCK`] elements into one accumulator.
 #[inline(always)]
@@ -64,6 +75,48 @@ fn fold_lanes<T: Copy, A: Copy>(row: &[T], empty: A, load: impl Fn(T) -> A, merg
     lanes[0]
 }
 
+/// The number of short rows that are merged side by side.
+const ROWS: usize = 8;
+
+/// Merges each row of `size` elements, one after the other, into its accumulator.
+#[inline(always)]
+fn fold_short_rows<T: Copy, A: Copy>(x: &[T], size: usize, acc: &mut [A], load: impl Fn(T) -> A, merge: impl Fn(A, A) -> A) {
+    let (groups, rest) = acc.as_chunks_mut::<ROWS>();
+    let (together, alone) = x.split_at(groups.len() * ROWS * size);
+    for (acc, x) in groups.iter_mut().zip(together.chunks_exact(ROWS * size)) {
+        let rows: [&[T]; ROWS] = std::array::from_fn(|row| &x[row * size..][..size]);
+        let mut merged = *acc;
+        for i in 0..size {
+            for (merged, row) in merged.iter_mut().zip(&rows) {
+                *merged = merge(*merged, load(row[i]));
+            }
+        }
+        *acc = merged;
+    }
+    for (acc, row) in rest.iter_mut().zip(alone.chunks_exact(size)) {
+        *acc = row.iter().fold(*acc, |acc, &x| merge(acc, load(x)));
+    }
+}
+
+/// The number of accumulators for columns of short rows.
+const SIDE_BY_SIDE: usize = 64;
+
+/// Merges rows element by element into as many accumulators as a row has elements. Short rows are merged several at a time.
+#[inline(always)]
+fn fold_columns<T: Copy, A: Copy>(x: &[T], acc: &mut [A], empty: A, load: impl Fn(T) -> A, merge: impl Fn(A, A) -> A) {
+    let together = SIDE_BY_SIDE / acc.len();
+    if together < 2 || x.len() < 2 * SIDE_BY_SIDE {
+        x.chunks_exact(acc.len()).for_each(|row| fold_elements(acc, row, &load, &merge));
+        return;
+    }
+    let mut lanes = [empty; SIDE_BY_SIDE];
+    let lanes = &mut lanes[..together * acc.len()];
+    x.chunks(lanes.len()).for_each(|rows| fold_elements(lanes, rows, &load, &merge));
+    for lanes in lanes.chunks_exact(acc.len()) {
+        acc.iter_mut().zip(lanes).for_each(|(acc, &lane)| *acc = merge(*acc, lane));
+    }
+}
+
 /// Merges a row element by element into as many accumulators.
 #[inline(always)]
 fn fold_elements<T: Copy, A: Copy>(acc: &mut [A], row: &[T], load: impl Fn(T) -> A, merge: impl Fn(A, A) -> A) {
@@ -73,11 +126,6 @@ fn fold_elements<T: Copy, A: Copy>(acc: &mut [A], row: &[T], load: impl Fn(T) ->
 }
 
 crate::dispatch! {
-    fn fold_lanes_wide<T, A, L, M>(row: &[T], empty: A, load: L, merge: M) -> A
-    where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
-        fold_lanes(row, empty, load, merge)
-    }
-
     /// Merges each row of `size` elements, at most [`BLOCK`], into its accumulator. The rows are in one function, because rows of 64 elements took one to three
     /// times as long by what the compiler inlined around a call for each.
     fn fold_rows_wide<T, A, L, M>(x: &[T], size: usize, acc: &mut [A], empty: A, load: L, merge: M)
@@ -87,6 +135,16 @@ crate::dispatch! {
         }
     }
 
+    fn fold_short_rows_wide<T, A, L, M>(x: &[T], size: usize, acc: &mut [A], load: L, merge: M)
+    where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
+        fold_short_rows(x, size, acc, load, merge)
+    }
+
+    fn fold_columns_wide<T, A, L, M>(x: &[T], acc: &mut [A], empty: A, load: L, merge: M)
+    where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
+        fold_columns(x, acc, empty, load, merge)
+    }
+
     fn fold_elements_wide<T, A, L, M>(acc: &mut [A], row: &[T], load: L, merge: M)
     where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
         fold_elements(acc, row, load, merge)
@@ -94,15 +152,22 @@ crate::dispatch! {
 }
 
 fn fold_block<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
-    if T::WIDE { fold_lanes_wide(row, R::EMPTY, R::load, R::merge) } else { fold_lanes(row, R::EMPTY, R::load, R::merge) }
+    if !T::WIDE {
+        return fold_lanes(row, R::EMPTY, R::load, R::merge);
+    }
+    let mut acc = [R::EMPTY];
+    fold_rows_wide(row, row.len(), &mut acc, R::EMPTY, R::load, R::merge);
+    acc[0]
 }
 
 fn fold_across<T: Word, R: Reducer<T>>(acc: &mut [R::Acc], row: &[T]) {
-    if T::WIDE { fold_elements_wide(acc, row, R::load, R::merge) } else { fold_elements(acc, row, R::load, R::merge) }
+    if T::WIDE { fold_elements_wide(acc, row, R::load, R::merge_stored) } else { fold_elements(acc, row, R::load, R::merge_stored) }
 }
 
-/// The length below which rows are merged element by element, because lanes would cost more.
+/// The length below which a row is merged element by element, because lanes would cost more.
 const SHORT_ROW: usize = 8;
+/// The length below which rows are merged several at a time.
+const SHORT_ROWS: usize = 64;
 
 /// Returns the reduction of one row, computed on this thread.
 pub fn fold_row<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
@@ -127,8 +192,14 @@ fn fold<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc
             }
         }
         [Segment { reduced: false, .. }] => fold_across::<T, R>(acc, x),
-        [Segment { reduced: false, .. }, Segment { size, reduced: true }] if T::WIDE && (SHORT_ROW..=BLOCK).contains(size) => {
+        [Segment { reduced: false, .. }, Segment { size, reduced: true }] if T::WIDE && *size < SHORT_ROWS => {
+            fold_short_rows_wide(x, *size, acc, R::load, R::merge);
+        }
+        [Segment { reduced: false, .. }, Segment { size, reduced: true }] if T::WIDE && *size <= BLOCK => {
             fold_rows_wide(x, *size, acc, R::EMPTY, R::load, R::merge);
+        }
+        [Segment { reduced: true, .. }, Segment { reduced: false, .. }] if T::WIDE => {
+            fold_columns_wide(x, acc, R::EMPTY, R::load, R::merge_stored);
         }
         [Segment { size, reduced: true }, rest @ ..] => {
             for part in x.chunks_exact(x.len() / size) {
@@ -159,6 +230,15 @@ fn fold_parallel<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mu
         });
         return;
     }
+    if let [Segment { reduced: false, .. }] = rest
+        && first.size <= MOST_LONG_ROWS
+        && row >= COLUMNS
+    {
+        parallel::chunks(acc, COLUMNS, |i, acc| {
+            x.chunks_exact(row).for_each(|x| fold_across::<T, R>(acc, &x[i * COLUMNS..]));
+        });
+        return;
+    }
     let rows = GRAIN.div_ceil(row).max(first.size.div_ceil(PARTS));
     let width = acc.len();
     let mut parts = vec![R::EMPTY; x.len().div_ceil(rows * row) * width];
@@ -186,6 +266,7 @@ pub fn reduce<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], count: usiz
         target.fill(R::finish(R::EMPTY, count));
     } else if let [Segment { reduced: false, .. }, Segment { size, reduced: true }] | [Segment { size, reduced: true }] = *segments
         && x.len() < PARALLEL_MIN
+        && (target.len() == 1 || size >= SHORT_ROWS)
     {
         for (y, row) in target.iter_mut().zip(x.chunks_exact(size)) {
             *y = R::finish(fold_row::<T, R>(row), count);

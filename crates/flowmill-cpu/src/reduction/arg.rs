@@ -67,29 +67,52 @@ fn indices(ctx: &KernelContext<'_>, search: Search) -> Result<(Shape, Vec<usize>
     Ok((shape, out))
 }
 
+/// The rows that are searched side by side.
+const ROWS: usize = 8;
+
 fn search<T: Word + PartialOrd, const MAX: bool>(x: &Tensor, size: usize, inner: usize, out: &mut [usize]) -> Result<()> {
-    let better = |x: T, best: T| if MAX { x > best } else { x < best };
-    #[allow(clippy::eq_op)]
-    let is_nan = |x: T| x != x;
     let x = x.as_slice::<T>()?;
-    for (block, out) in x.chunks_exact((size * inner).max(1)).zip(out.chunks_exact_mut(inner.max(1))) {
-        if inner == 1 {
-            let mut best = block[0];
-            for (i, &x) in block.iter().enumerate() {
-                if better(x, best) || (is_nan(best) && !is_nan(x)) {
-                    (best, out[0]) = (x, i);
-                }
-            }
-            continue;
+    if inner == 1 {
+        let (groups, rest) = out.as_chunks_mut::<ROWS>();
+        let (together, alone) = x.split_at(groups.len() * ROWS * size);
+        for (out, x) in groups.iter_mut().zip(together.chunks_exact(ROWS * size)) {
+            *out = search_rows::<T, ROWS, MAX>(std::array::from_fn(|row| &x[row * size..][..size]));
         }
-        let mut best = block[..inner].to_vec();
+        for (out, x) in rest.iter_mut().zip(alone.chunks_exact(size)) {
+            [*out] = search_rows::<T, 1, MAX>([x]);
+        }
+        return Ok(());
+    }
+    let mut best = vec![T::default(); inner];
+    for (block, out) in x.chunks_exact((size * inner).max(1)).zip(out.chunks_exact_mut(inner.max(1))) {
+        best.copy_from_slice(&block[..inner]);
         for (i, row) in block.chunks_exact(inner).enumerate() {
             for ((best, out), &x) in best.iter_mut().zip(out.iter_mut()).zip(row) {
-                if better(x, *best) || (is_nan(*best) && !is_nan(x)) {
-                    (*best, *out) = (x, i);
-                }
+                let is_better = is_better::<T, MAX>(x, *best);
+                (*best, *out) = (if is_better { x } else { *best }, if is_better { i } else { *out });
             }
         }
     }
     Ok(())
+}
+
+/// Returns true if `x` comes before `best`: a number before NaN.
+#[inline(always)]
+fn is_better<T: PartialOrd, const MAX: bool>(x: T, best: T) -> bool {
+    #[allow(clippy::eq_op)]
+    let (is_nan, best_is_nan) = (x != x, best != best);
+    (if MAX { x > best } else { x < best }) | (best_is_nan & !is_nan)
+}
+
+/// Returns the index of the first greatest, or least, element of each row; all rows have one length, and are not empty.
+#[inline(always)]
+fn search_rows<T: Word + PartialOrd, const N: usize, const MAX: bool>(rows: [&[T]; N]) -> [usize; N] {
+    let (mut best, mut found) = (rows.map(|row| row[0]), [0; N]);
+    for i in 1..rows[0].len() {
+        for ((best, found), row) in best.iter_mut().zip(&mut found).zip(&rows) {
+            let is_better = is_better::<T, MAX>(row[i], *best);
+            (*best, *found) = (if is_better { row[i] } else { *best }, if is_better { i } else { *found });
+        }
+    }
+    found
 }

@@ -11,9 +11,9 @@ mod top_k;
 use crate::number::{Number, Ordered};
 use flowmill_numeric::reduce as numeric;
 use flowmill_runtime::KernelRegistry;
-use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, for_dtype};
 pub(crate) use reduce::reduce;
-use reduce::reduction;
+use reduce::{narrow_reduction, reduction};
 use reducers::{All, Any, EuclideanNorm, Prod};
 pub(crate) use reducers::{Max, Mean, Min, Sum};
 
@@ -47,15 +47,15 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     macro_rules! numbers {
         ($($name:literal $reducer:ty;)*) => {
             $(registry.add($name, |init| for_dtype!(init.dtype("T")?,
-                [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
-                T => reduction::<T, $reducer>(init), _ => init.unsupported()));)*
+                [f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+                T => reduction::<T, $reducer>(init), _ => narrow_reduction::<$reducer>(init)));)*
         };
     }
     macro_rules! reals {
         ($($name:literal $reducer:ty;)*) => {
             $(registry.add($name, |init| for_dtype!(init.dtype("T")?,
-                [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64],
-                T => reduction::<T, $reducer>(init), _ => init.unsupported()));)*
+                [f32, f64, i8, i16, i32, i64, u8, u16, u32, u64],
+                T => reduction::<T, $reducer>(init), _ => narrow_reduction::<$reducer>(init)));)*
         };
     }
     numbers! {

@@ -67,6 +67,10 @@ impl<T: Ordered> Reducer<T> for Max {
     fn merge(a: T, b: T) -> T {
         a.larger(b)
     }
+    #[inline(always)]
+    fn merge_stored(a: T, b: T) -> T {
+        a.larger_stored(b)
+    }
     fn finish(acc: T, _: usize) -> T {
         acc
     }
@@ -83,6 +87,10 @@ impl<T: Ordered> Reducer<T> for Min {
     #[inline(always)]
     fn merge(a: T, b: T) -> T {
         a.smaller(b)
+    }
+    #[inline(always)]
+    fn merge_stored(a: T, b: T) -> T {
+        a.smaller_stored(b)
     }
     fn finish(acc: T, _: usize) -> T {
         acc

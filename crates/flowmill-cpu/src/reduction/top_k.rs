@@ -68,10 +68,11 @@ fn greatest_of_rows<T: Ordered>(
     indices: &mut Vec<i64>,
 ) -> Result<()> {
     let rows = input.as_slice::<T>()?.chunks_exact(columns);
-    let mut ranks = vec![0; columns];
+    let is_few = flip == 0 && k.saturating_mul(FEW) <= columns;
+    let mut ranks = if is_few { Vec::new() } else { vec![0; columns] };
     for (row, best) in rows.zip(values.as_mut_slice::<T>()?.chunks_exact_mut(k)) {
         ranks.iter_mut().zip(row).for_each(|(rank, x)| *rank = x.rank() ^ flip);
-        for (best, i) in best.iter_mut().zip(greatest(&ranks, k)) {
+        for (best, i) in best.iter_mut().zip(if is_few { few_greatest(row, k) } else { greatest(&ranks, k) }) {
             *best = row[i];
             indices.push(i as i64);
         }
@@ -156,6 +157,49 @@ fn greatest(ranks: &[u64], k: usize) -> Vec<usize> {
     candidates
 }
 
+/// The length of a row, in numbers of values sought, from which most elements are only compared with the least of the best so far.
+const FEW: usize = 8;
+/// The elements of a row that are compared at a time.
+const COMPARED: usize = 32;
+
+/// Like [`greatest`], of the values of a row that is much longer than `k`.
+fn few_greatest<T: Ordered>(row: &[T], k: usize) -> Vec<usize> {
+    let most = 2 * k + COMPARED;
+    let (first, rest) = row.split_at(most.min(row.len()));
+    let mut candidates: Vec<(Reverse<u64>, usize)> = first.iter().map(|x| Reverse(x.rank())).zip(0..).collect();
+    keep_best(&mut candidates, k);
+    let (blocks, rest) = rest.as_chunks::<COMPARED>();
+    let mut least = candidates[k - 1];
+    for (block, elements) in blocks.iter().enumerate() {
+        let bound = row[least.1];
+        // A sum, because vectors have no early exit. NaN, which is the greatest, is not less either.
+        #[allow(clippy::neg_cmp_op_on_partial_ord)]
+        let greater: u32 = elements.iter().map(|x| u32::from(!(*x <= bound))).sum();
+        if greater > 0 {
+            add_greater(&mut candidates, elements, first.len() + block * COMPARED, least.0);
+            if candidates.len() > most {
+                keep_best(&mut candidates, k);
+                least = candidates[k - 1];
+            }
+        }
+    }
+    add_greater(&mut candidates, rest, first.len() + blocks.len() * COMPARED, least.0);
+    keep_best(&mut candidates, k);
+    candidates.sort_unstable();
+    candidates.into_iter().map(|(_, i)| i).collect()
+}
+
+/// Keeps the best `k` of at least as many candidates, of which the least is the last.
+fn keep_best(candidates: &mut Vec<(Reverse<u64>, usize)>, k: usize) {
+    candidates.select_nth_unstable(k - 1);
+    candidates.truncate(k);
+}
+
+/// Adds the elements, the first of which is number `first` of a row, that are greater than `least`.
+fn add_greater<T: Ordered>(candidates: &mut Vec<(Reverse<u64>, usize)>, elements: &[T], first: usize, least: Reverse<u64>) {
+    candidates.extend(elements.iter().map(|x| Reverse(x.rank())).zip(first..).filter(|&(rank, _)| rank < least));
+}
+
 /// Makes the kernel of `InTopK` and `InTopKV2`: true if a row's target is among its `k` greatest predictions, ties included; false for targets out
 /// of range and rows with a number that is not finite.
 pub(super) fn make_in_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -177,7 +221,9 @@ pub(super) fn make_in_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let in_top = |(row, target): (usize, i64)| {
             let row = &x[row * classes..(row + 1) * classes];
             let Some(&value) = usize::try_from(target).ok().and_then(|t| row.get(t)) else { return false };
-            row.iter().all(|x| x.is_finite()) && (row.iter().filter(|&&x| x > value).count() as i64) < k
+            // Both without branches, so that they are vector loops.
+            let is_finite = row.iter().fold(true, |all, x| all & x.is_finite());
+            is_finite && row.iter().map(|&x| i64::from(x > value)).sum::<i64>() < k
         };
         let found: Vec<bool> = targets.to_i64_vec()?.into_iter().enumerate().map(in_top).collect();
         let out = ctx.allocator().vector(&found)?;

@@ -39,6 +39,44 @@ fn every_set_of_axes_agrees_with_the_definition() {
     }
 }
 
+/// Rows that are merged side by side, columns of short rows, long rows one after the other, and all of them with what is left over.
+#[test]
+fn rows_and_columns_of_any_length_agree_with_the_definition() {
+    for dims in
+        [[19usize, 1, 1], [21, 7, 1], [9, 63, 1], [5, 64, 1], [3, 65, 1], [2, 31, 8], [3, 16, 3], [2, 5, 33], [1, 3, 5000], [1, 70, 4100]]
+    {
+        let [outer, size, inner] = dims;
+        let count = outer * size * inner;
+        let values: Vec<f32> = (0..count).map(|i| (i * 7919 % 4093) as f32 - 2000.0).collect();
+        let mut with_nan = values.clone();
+        with_nan[count / 2] = f32::NAN;
+        let column = |values: &[f32], o: usize, i: usize| (0..size).map(|s| values[(o * size + s) * inner + i]).collect::<Vec<f32>>();
+        let expected = |values: &[f32], merge: fn(f32, f32) -> f32| -> Vec<f32> {
+            let places = (0..outer).flat_map(|o| (0..inner).map(move |i| (o, i)));
+            places.map(|(o, i)| column(values, o, i).into_iter().reduce(merge).unwrap()).collect()
+        };
+        let greatest = |a: f32, b: f32| if a.is_nan() || b.is_nan() { f32::NAN } else { a.max(b) };
+        let least = |a: f32, b: f32| if a.is_nan() || b.is_nan() { f32::NAN } else { a.min(b) };
+        for (op, values, merge) in [
+            ("Sum", &values, (|a, b| a + b) as fn(f32, f32) -> f32),
+            ("Max", &values, greatest),
+            ("Min", &values, least),
+            ("Max", &with_nan, greatest),
+            ("Min", &with_nan, least),
+        ] {
+            let found = reduce(op, Tensor::from_slice(dims, values).unwrap(), &[1], false).unwrap();
+            let (found, expected) = (found.as_slice::<f32>().unwrap().to_vec(), expected(values, merge));
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{op} of {dims:?}");
+        }
+        let narrow: Vec<f16> = values.iter().map(|&x| f16::from_f32(x / 64.0)).collect();
+        let sums = expected(&narrow.iter().map(|x| x.to_f32()).collect::<Vec<_>>(), |a, b| a + b);
+        let found = reduce("Mean", Tensor::from_slice(dims, &narrow).unwrap(), &[1], false).unwrap();
+        for (found, sum) in found.as_slice::<f16>().unwrap().iter().zip(sums) {
+            assert!((found.to_f32() - sum / size as f32).abs() <= 1e-3 * (1.0 + (sum / size as f32).abs()), "Mean of {dims:?}");
+        }
+    }
+}
+
 #[test]
 fn means_of_integers_are_summed_in_64_bits() {
     check("Mean", &[1i32, 2, 4, -8, -3, -1], 0);
@@ -115,6 +153,26 @@ fn large_sums_are_accurate_and_do_not_depend_on_threads() {
     {
         let one = on_threads(1, dims, axes);
         assert!(one == on_threads(2, dims, axes) && one == on_threads(7, dims, axes), "{dims:?} {axes:?}");
+    }
+}
+
+/// NaN comes after all numbers, and the first of equals is found, in rows that are searched side by side and in columns.
+#[test]
+fn extremes_of_many_rows_are_the_first_of_the_greatest() {
+    for dims in [[19usize, 21, 1], [7, 3, 1], [8, 1, 1], [5, 9, 6]] {
+        let [outer, size, inner] = dims;
+        let value = |i: usize| if i % 11 == 3 { f32::NAN } else { (i * 7919 % 13) as f32 };
+        let values: Vec<f32> = (0..outer * size * inner).map(value).collect();
+        let x = Tensor::from_slice(dims, &values).unwrap();
+        for (op, sign) in [("ArgMax", 1.0), ("ArgMin", -1.0)] {
+            let found = run1(op, &[("T", ty(DType::F32))], vec![x.clone(), Tensor::scalar(1i32)]).unwrap();
+            for (at, &found) in found.as_slice::<i64>().unwrap().iter().enumerate() {
+                let column: Vec<f32> = (0..size).map(|s| sign * values[(at / inner * size + s) * inner + at % inner]).collect();
+                let greatest = column.iter().copied().filter(|x| !x.is_nan()).fold(f32::NEG_INFINITY, f32::max);
+                let first = column.iter().position(|&x| x == greatest).unwrap_or(0);
+                assert_eq!(found as usize, first, "{op} of {column:?}");
+            }
+        }
     }
 }
 

@@ -19,6 +19,28 @@ fn the_first_of_equals_comes_first() {
     }
 }
 
+/// Rows that are much longer than the number of values sought are searched in another way. Numbers repeat, and some are NaN.
+#[test]
+fn a_few_of_long_rows_are_those_of_a_sorted_row() {
+    for (size, shift) in [(1000usize, 0usize), (1003, 7), (64, 1), (33, 2)] {
+        let value = |i: usize| match (i + shift) % 97 {
+            3 => f32::NAN,
+            5 => -0.0,
+            _ => ((i + shift) * 7919 % 101) as f32 - if i % 2 == 0 { 0.0 } else { i as f32 },
+        };
+        let row: Vec<f32> = (0..size).map(value).collect();
+        let mut order: Vec<usize> = (0..size).collect();
+        let key = |x: f32| if x.is_nan() { f32::INFINITY } else { x + 0.0 };
+        order.sort_by(|&a, &b| key(row[b]).total_cmp(&key(row[a])));
+        for k in [1, 2, 3, 8, 20, 125].into_iter().filter(|&k| k < size) {
+            let x = Tensor::from_slice([1, size], &row).unwrap();
+            let out = run("TopKV2", &[("T", ty(DType::F32))], vec![x, Tensor::scalar(k as i32)]).unwrap();
+            let found: Vec<usize> = out[1].as_ref().unwrap().as_slice::<i32>().unwrap().iter().map(|&i| i as usize).collect();
+            assert_eq!(found, order[..k], "{k} of {size}");
+        }
+    }
+}
+
 #[test]
 fn targets_among_the_greatest() {
     let x = Tensor::from_slice([4, 3], &[1f32, 2.0, 3.0, 3.0, 3.0, 1.0, f32::NAN, 1.0, 2.0, 1.0, 2.0, 3.0]).unwrap();
