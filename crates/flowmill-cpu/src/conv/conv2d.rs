@@ -119,10 +119,10 @@ impl Conv2d {
         Ok(conv)
     }
 
-    fn packed(&self, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
+    fn packed(&self, alloc: &Allocator, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
         let method = self.methods.choose(window, out_channels, groups);
         let pack = || {
-            let weights = cast_tensor(Allocator::process(), filter, DType::F32)?;
+            let weights = cast_tensor(alloc, filter, DType::F32)?;
             Ok(PackedFilter::pack_for(method, self.precision, window, weights.as_slice()?, out_channels, groups))
         };
         self.packed.get(filter, |form| form.is_for(method, self.precision, window, out_channels, groups), pack)
@@ -154,7 +154,7 @@ impl Linear for Conv2d {
         let shape = output_shape(&window, out_channels);
         let epilogue = self.fused.args(ctx, &shape)?;
         let is_empty = shape.checked_num_elements()? == 0;
-        let filter = if is_empty { None } else { Some(self.packed(&window, &filter, out_channels, groups)?) };
+        let filter = if is_empty { None } else { Some(self.packed(ctx.allocator(), &window, &filter, out_channels, groups)?) };
         Ok(Conv2dCall { window, input, filter, epilogue, shape })
     }
 
@@ -197,7 +197,11 @@ impl Kernel for NarrowConv2d {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (window, groups, out_channels) = checked_window(&conv.geometry, input.shape(), filter.shape())?;
         let shape = output_shape(&window, out_channels);
-        let filter = if shape.checked_num_elements()? == 0 { None } else { Some(conv.packed(&window, &filter, out_channels, groups)?) };
+        let filter = if shape.checked_num_elements()? == 0 {
+            None
+        } else {
+            Some(conv.packed(ctx.allocator(), &window, &filter, out_channels, groups)?)
+        };
         in_float32(ctx, input.dtype(), [input], shape, |[input], sums| {
             if let Some(filter) = filter {
                 conv2d(&window, input, &filter, sums, &Epilogue::default());

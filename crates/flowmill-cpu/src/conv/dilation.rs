@@ -51,6 +51,29 @@ fn greatest<T: Ordered>(w: &Window, image: &[T], filter: &[T], y: usize, x: usiz
     }
 }
 
+/// Computes the greatest sum for each channel at an output position.
+fn greatest_sums<T: Ordered>(w: &Window, image: &[T], filter: &[T], y: usize, x: usize, out: &mut [T]) {
+    let mut first = true;
+    for i in w.rows_inside(y) {
+        for j in w.columns_inside(x) {
+            let pixel = (w.input_row(y, i) * w.in_width + w.input_column(x, j)) * w.channels;
+            let summands = image[pixel..].iter().zip(&filter[(i * w.width + j) * w.channels..]);
+            if first {
+                out.iter_mut().zip(summands).for_each(|(best, (&a, &b))| *best = a.plus(b));
+            } else {
+                out.iter_mut().zip(summands).for_each(|(best, (&a, &b))| {
+                    let sum = a.plus(b);
+                    *best = if sum > *best { sum } else { *best };
+                });
+            }
+            first = false;
+        }
+    }
+    if first {
+        out.fill(T::LOWEST_FINITE);
+    }
+}
+
 fn dilate<T: Ordered>(ctx: &mut KernelContext<'_>, geometry: &Geometry, part: Part) -> Result<()> {
     let (input, filter) = (ctx.input(0)?, ctx.input(1)?);
     let w = window(geometry, input.shape(), filter.shape())?;
@@ -63,10 +86,8 @@ fn dilate<T: Ordered>(ctx: &mut KernelContext<'_>, geometry: &Geometry, part: Pa
         let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
         if out.num_elements() > 0 {
             parallel::chunks(out.as_mut_slice::<T>()?, row_len, |row, out| {
-                let mut best = vec![(T::LOWEST_FINITE, 0, 0); w.channels];
                 for (column, out) in out.chunks_exact_mut(w.channels).enumerate() {
-                    greatest(&w, image(row / w.out_height), f, row % w.out_height, column, &mut best);
-                    out.iter_mut().zip(&best).for_each(|(out, best)| *out = best.0);
+                    greatest_sums(&w, image(row / w.out_height), f, row % w.out_height, column, out);
                 }
             });
         }

@@ -93,7 +93,25 @@ macro_rules! integer_division {
         }
     };
 }
-integer_division!(i8, i16, i32, i64, u8, u16, u32, u64);
+integer_division!(i8, i16, i64, u8, u16, u32, u64);
+// Quotients of `f64` are exact after rounding down, because both numbers have far fewer bits, and vectors have them. Divisors of zero were refused.
+integer_division!(@each i32, Div, |a, b| truncated(a, b));
+integer_division!(@each i32, TruncateDiv, |a, b| truncated(a, b));
+integer_division!(@each i32, TruncateMod, |a, b| a.wrapping_sub(truncated(a, b).wrapping_mul(b)));
+integer_division!(@each i32, FloorDiv, |a, b| floored(a, b));
+integer_division!(@each i32, FloorMod, |a, b| a.wrapping_sub(floored(a, b).wrapping_mul(b)));
+
+/// Returns the quotient, rounded towards zero.
+#[inline(always)]
+fn truncated(a: i32, b: i32) -> i32 {
+    if b == -1 { a.wrapping_neg() } else { (f64::from(a) / f64::from(b)) as i32 }
+}
+
+/// Returns the quotient, rounded down.
+#[inline(always)]
+fn floored(a: i32, b: i32) -> i32 {
+    if b == -1 { a.wrapping_neg() } else { (f64::from(a) / f64::from(b)).floor() as i32 }
+}
 
 macro_rules! integer_powers {
     ($($t:ty),*) => {
@@ -140,13 +158,36 @@ macro_rules! float_ops {
     };
 }
 
+/// The rest of a division that rounds towards zero.
+trait Rest {
+    /// Returns what `%` does.
+    fn rest(self, divisor: Self) -> Self;
+}
+
+impl Rest for f32 {
+    #[inline(always)]
+    fn rest(self, divisor: f32) -> f32 {
+        let (a, b) = (f64::from(self), f64::from(divisor));
+        let quotient = (a / b).trunc();
+        // The numbers have 24 bits, so that a product with a quotient of 28 is exact, and so is the difference. `%` is a loop over the bits of the quotient.
+        if quotient.abs() < f64::from(1 << 28) && divisor.is_finite() { ((a - quotient * b) as f32).copysign(self) } else { self % divisor }
+    }
+}
+
+impl Rest for f64 {
+    #[inline(always)]
+    fn rest(self, divisor: f64) -> f64 {
+        self % divisor
+    }
+}
+
 float_ops! {
     Div, 1, |a, b| a / b;
     TruncateDiv, 1, |a, b| (a / b).trunc();
-    TruncateMod, TRANSCENDENTAL, |a, b| a % b;
+    TruncateMod, TRANSCENDENTAL, |a, b| a.rest(b);
     FloorDiv, 1, |a, b| (a / b).floor();
     FloorMod, TRANSCENDENTAL, |a, b| {
-        let rest = a % b;
+        let rest = a.rest(b);
         if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
     };
     Pow, 2 * TRANSCENDENTAL, |a, b| a.powf(b);

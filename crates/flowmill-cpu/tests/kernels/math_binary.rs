@@ -62,6 +62,26 @@ fn division_follows_tensorflow() {
         &[1.0f32, 2.0, -2.0, -1.0, NAN, NAN, 1.0, INF, -INF],
     );
     check("Mod", &[7.0f32, -7.0], &[3.0, 3.0], &[1.0f32, -1.0]);
+    // Quotients of few and of many bits.
+    check(
+        "Mod",
+        &[1e30f32, 5.5, -1e9, 16777216.0, f32::MAX],
+        &[3.0, 0.1, 0.7, 2.0, f32::MIN_POSITIVE],
+        &[1e30f32 % 3.0, 5.5 % 0.1, -1e9 % 0.7, 0.0, 0.0],
+    );
+    check(
+        "FloorDiv",
+        &[i32::MIN, i32::MAX, i32::MAX, i32::MIN, i32::MIN],
+        &[1, -1, 2, i32::MAX, 3],
+        &[i32::MIN, -i32::MAX, 1_073_741_823, -2, -715_827_883],
+    );
+    check(
+        "FloorMod",
+        &[i32::MIN, i32::MAX, i32::MIN, -1, i32::MIN],
+        &[-1, i32::MIN, i32::MAX, i32::MIN, 3],
+        &[0i32, -1, i32::MAX - 1, -1, 1],
+    );
+    check("TruncateMod", &[i32::MIN, i32::MIN, -1, i32::MAX], &[-1, i32::MAX, i32::MIN, 10], &[0i32, -1, -1, 7]);
     check("DivNoNan", &[0.0f32, 1.0, NAN, 2.0, INF], &[0.0, 0.0, 0.0, 4.0, 0.0], &[0.0f32, 0.0, 0.0, 0.5, 0.0]);
     check("MulNoNan", &[0.0f32, 1.0, NAN, INF], &[NAN, 0.0, 0.0, 0.0], &[NAN, 0.0f32, 0.0, 0.0]);
     for op in ["Div", "FloorDiv", "FloorMod", "TruncateDiv", "Mod"] {

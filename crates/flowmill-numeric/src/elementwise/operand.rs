@@ -182,21 +182,38 @@ impl<'a> Walk<'a> {
     fn gather<T: Copy>(&mut self, data: &[T], mut out: &mut [T]) {
         while !out.is_empty() {
             let (run, stride) = self.run();
+            let rows = self.whole_rows(run).min(out.len() / run);
+            if rows > 1 {
+                let (now, later) = out.split_at_mut(rows * run);
+                let last = self.dims.len() - 2;
+                repeat_rows(&data[self.offset..], self.dims[last].1, stride, run, now);
+                self.advance(last, rows);
+                out = later;
+                continue;
+            }
             let (now, later) = out.split_at_mut(run.min(out.len()));
             if stride == 0 {
                 now.fill(data[self.offset]);
             } else {
                 now.copy_from_slice(&data[self.offset..self.offset + now.len()]);
             }
-            self.advance(now.len());
+            self.advance(self.dims.len().saturating_sub(1), now.len());
             out = later;
         }
     }
 
-    /// Advances by `n` elements, which is at most the number left in the innermost dimension.
-    fn advance(&mut self, n: usize) {
+    /// Returns the number of whole rows of the innermost dimension that are left in the one around it, if `run` is a whole row.
+    fn whole_rows(&self, run: usize) -> usize {
+        match self.dims {
+            [.., (rows, _), (size, _)] if run == *size => rows - self.index[self.dims.len() - 2],
+            _ => 0,
+        }
+    }
+
+    /// Advances by `n` positions of dimension `dim`, which is at most the number left in it. The position is at the beginning of all inner dimensions.
+    fn advance(&mut self, dim: usize, n: usize) {
         let mut step = n;
-        for (index, &(size, stride)) in self.index.iter_mut().zip(self.dims).rev() {
+        for (index, &(size, stride)) in self.index.iter_mut().zip(self.dims).take(dim + 1).rev() {
             *index += step;
             self.offset += step * stride;
             if *index < size {
@@ -205,6 +222,67 @@ impl<'a> Walk<'a> {
             self.offset -= size * stride;
             *index = 0;
             step = 1;
+        }
+    }
+}
+
+/// The elements that short rows are written with, of which the next row overwrites what is too much.
+const SHORT: usize = 16;
+
+/// Writes rows of `size` elements, which begin `step` elements apart in `data`: one element `size` times with a stride of 0, `size` elements with a stride of 1.
+fn repeat_rows<T: Copy>(data: &[T], step: usize, stride: usize, size: usize, out: &mut [T]) {
+    if step == 0 && stride == 1 {
+        // Each copy doubles what is there.
+        let mut done = size;
+        out[..size].copy_from_slice(&data[..size]);
+        while done < out.len() {
+            let now = done.min(out.len() - done);
+            out.copy_within(..now, done);
+            done += now;
+        }
+        return;
+    }
+    let rows = out.len() / size;
+    for row in 0..rows {
+        let (from, to) = (&data[row * step..], &mut out[row * size..]);
+        match to.first_chunk_mut::<SHORT>() {
+            Some(to) if size <= SHORT && stride == 0 => *to = [from[0]; SHORT],
+            Some(to) if size <= SHORT && from.len() >= SHORT => to.copy_from_slice(&from[..SHORT]),
+            _ if stride == 0 => to[..size].fill(from[0]),
+            _ => to[..size].copy_from_slice(&from[..size]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Parts of any operand are what NumPy's broadcasting says, wherever they begin.
+        #[test]
+        fn parts_are_broadcast_as_numpy_does(
+            dims in prop::collection::vec((1usize..20, any::<bool>()), 1..6),
+            (start, len) in (0.0f64..1.0, 0.0f64..1.0),
+        ) {
+            let out: Vec<usize> = dims.iter().map(|&(size, _)| size).collect();
+            let shape: Vec<usize> = dims.iter().map(|&(size, is_kept)| if is_kept { size } else { 1 }).collect();
+            let total = num_elements(&out);
+            let start = (start * total as f64) as usize;
+            let len = ((len * (total - start) as f64) as usize).min(1000);
+            let data: Vec<u32> = (0..num_elements(&shape) as u32).collect();
+            let mut buffer = vec![0; len];
+            let operand = Operand::new(&data, &shape, &out);
+            let read = operand.read(start, len, &mut buffer).to_vec();
+            for (at, &element) in (start..).zip(&read) {
+                let (mut rest, mut expected, mut stride) = (at, 0, 1);
+                for (&size, &own) in out.iter().zip(&shape).rev() {
+                    expected += if own == 1 { 0 } else { rest % size * stride };
+                    (rest, stride) = (rest / size, stride * own);
+                }
+                prop_assert_eq!(element as usize, expected, "{:?} as {:?} at {}", shape, out, at);
+            }
         }
     }
 }

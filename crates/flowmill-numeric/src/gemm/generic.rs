@@ -97,7 +97,7 @@ pub fn matmul_generic<T: Ring + bytemuck::Pod>(m: usize, k: usize, n: usize, a: 
 }
 
 /// Computes `C[m, n] = A[m, k] B[k, n]` with dense C for types that compute in `f32` (half): operands are converted, multiplied and
-/// accumulated in `f32`, and each sum is rounded once.
+/// accumulated in `f32`, and each sum is rounded once. The functions convert slices of one length.
 ///
 /// # Panics
 /// If a slice is too short for its shape.
@@ -109,8 +109,8 @@ pub fn matmul_converted<T: Copy + Send + Sync>(
     a: MatrixRef<'_, T>,
     b: MatrixRef<'_, T>,
     c: &mut [T],
-    to_f32: impl Fn(T) -> f32,
-    from_f32: impl Fn(f32) -> T,
+    to_f32: impl Fn(&[T], &mut [f32]),
+    from_f32: impl Fn(&[f32], &mut [T]),
 ) {
     a.check("A", m, k);
     b.check("B", k, n);
@@ -119,9 +119,7 @@ pub fn matmul_converted<T: Copy + Send + Sync>(
         let (rows, cols) = if x.transposed { (cols, rows) } else { (rows, cols) };
         if cols > 0 {
             for (i, dst) in dst.chunks_exact_mut(cols).enumerate().take(rows) {
-                for (d, s) in dst.iter_mut().zip(&x.data[i * x.ld..][..cols]) {
-                    *d = to_f32(*s);
-                }
+                to_f32(&x.data[i * x.ld..][..cols], dst);
             }
         }
         cols
@@ -134,8 +132,6 @@ pub fn matmul_converted<T: Copy + Send + Sync>(
         let a32 = MatrixRef { data: a32, ld: lda, transposed: a.transposed };
         let b32 = MatrixRef { data: b32, ld: ldb, transposed: b.transposed };
         gemm(m, k, n, a32, b32, c32, n, false);
-        for (d, s) in c.iter_mut().zip(c32.iter()) {
-            *d = from_f32(*s);
-        }
+        from_f32(c32, &mut c[..m * n]);
     });
 }
