@@ -1,4 +1,4 @@
-//! What passes leave to each other.
+//! Passes leave nothing behind that keeps later passes from their work, or gives them work that nobody needs.
 #![allow(clippy::unwrap_used)]
 
 mod support;
