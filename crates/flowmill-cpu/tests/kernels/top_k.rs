@@ -26,7 +26,7 @@ fn a_few_of_long_rows_are_those_of_a_sorted_row() {
         let value = |i: usize| match (i + shift) % 97 {
             3 => f32::NAN,
             5 => -0.0,
-            _ => ((i + shift) * 7919 % 101) as f32 - if i % 2 == 0 { 0.0 } else { i as f32 },
+            _ => ((i + shift) * 7919 % 101) as f32 - if i.is_multiple_of(2) { 0.0 } else { i as f32 },
         };
         let row: Vec<f32> = (0..size).map(value).collect();
         let mut order: Vec<usize> = (0..size).collect();
