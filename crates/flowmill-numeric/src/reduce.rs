@@ -38,8 +38,10 @@ pub struct Segment {
     pub reduced: bool,
 }
 
-/// The number of accumulators over which a row is spread.
+/// The number of accumulators over which a row is spread, a power of two.
 const LANES: usize = 32;
+/// Like [`LANES`], for types that are not worth the code.
+const FEW_LANES: usize = 8;
 /// The number of elements that are accumulated in lanes; longer rows are halved.
 const BLOCK: usize = 4096;
 /// The least number of elements per thread.
@@ -54,9 +56,9 @@ const MOST_LONG_ROWS: usize = 64;
 
 /// Merges a row of at most [`BLOCK`] elements into one accumulator.
 #[inline(always)]
-fn fold_lanes<T: Copy, A: Copy>(row: &[T], empty: A, load: impl Fn(T) -> A, merge: impl Fn(A, A) -> A) -> A {
-    let (chunks, rest) = row.as_chunks::<LANES>();
-    let mut acc = [empty; LANES];
+fn fold_lanes<const N: usize, T: Copy, A: Copy>(row: &[T], empty: A, load: impl Fn(T) -> A, merge: impl Fn(A, A) -> A) -> A {
+    let (chunks, rest) = row.as_chunks::<N>();
+    let mut acc = [empty; N];
     for chunk in chunks {
         for (lane, x) in acc.iter_mut().zip(chunk) {
             *lane = merge(*lane, load(*x));
@@ -67,7 +69,9 @@ fn fold_lanes<T: Copy, A: Copy>(row: &[T], empty: A, load: impl Fn(T) -> A, merg
     for (lane, x) in lanes.iter_mut().zip(rest) {
         *lane = merge(*lane, load(*x));
     }
-    for width in [16, 8, 4, 2, 1] {
+    let mut width = N;
+    while width > 1 {
+        width /= 2;
         for i in 0..width {
             lanes[i] = merge(lanes[i], lanes[i + width]);
         }
@@ -131,7 +135,7 @@ crate::dispatch! {
     fn fold_rows_wide<T, A, L, M>(x: &[T], size: usize, acc: &mut [A], empty: A, load: L, merge: M)
     where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
         for (acc, row) in acc.iter_mut().zip(x.chunks_exact(size)) {
-            *acc = merge(*acc, fold_lanes(row, empty, &load, &merge));
+            *acc = merge(*acc, fold_lanes::<LANES, _, _>(row, empty, &load, &merge));
         }
     }
 
@@ -153,7 +157,7 @@ crate::dispatch! {
 
 fn fold_block<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
     if !T::WIDE {
-        return fold_lanes(row, R::EMPTY, R::load, R::merge);
+        return fold_lanes::<FEW_LANES, _, _>(row, R::EMPTY, R::load, R::merge);
     }
     let mut acc = [R::EMPTY];
     fold_rows_wide(row, row.len(), &mut acc, R::EMPTY, R::load, R::merge);
@@ -192,13 +196,13 @@ fn fold<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc
             }
         }
         [Segment { reduced: false, .. }] => fold_across::<T, R>(acc, x),
-        [Segment { reduced: false, .. }, Segment { size, reduced: true }] if T::WIDE && *size < SHORT_ROWS => {
+        [Segment { reduced: false, .. }, Segment { size, reduced: true }] if T::FLOAT && *size < SHORT_ROWS => {
             fold_short_rows_wide(x, *size, acc, R::load, R::merge);
         }
         [Segment { reduced: false, .. }, Segment { size, reduced: true }] if T::WIDE && *size <= BLOCK => {
             fold_rows_wide(x, *size, acc, R::EMPTY, R::load, R::merge);
         }
-        [Segment { reduced: true, .. }, Segment { reduced: false, .. }] if T::WIDE => {
+        [Segment { reduced: true, .. }, Segment { reduced: false, .. }] if T::FLOAT => {
             fold_columns_wide(x, acc, R::EMPTY, R::load, R::merge_stored);
         }
         [Segment { size, reduced: true }, rest @ ..] => {
@@ -235,7 +239,7 @@ fn fold_parallel<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mu
         && row >= COLUMNS
     {
         parallel::chunks(acc, COLUMNS, |i, acc| {
-            x.chunks_exact(row).for_each(|x| fold_across::<T, R>(acc, &x[i * COLUMNS..]));
+            x.chunks_exact(row).for_each(|x| fold::<T, R>(&x[i * COLUMNS..][..acc.len()], rest, acc));
         });
         return;
     }
@@ -266,7 +270,7 @@ pub fn reduce<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], count: usiz
         target.fill(R::finish(R::EMPTY, count));
     } else if let [Segment { reduced: false, .. }, Segment { size, reduced: true }] | [Segment { size, reduced: true }] = *segments
         && x.len() < PARALLEL_MIN
-        && (target.len() == 1 || size >= SHORT_ROWS)
+        && (target.len() == 1 || size >= SHORT_ROWS || !T::FLOAT)
     {
         for (y, row) in target.iter_mut().zip(x.chunks_exact(size)) {
             *y = R::finish(fold_row::<T, R>(row), count);

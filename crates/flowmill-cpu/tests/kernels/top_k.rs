@@ -22,7 +22,7 @@ fn the_first_of_equals_comes_first() {
 /// Rows that are much longer than the number of values sought are searched in another way. Numbers repeat, and some are NaN.
 #[test]
 fn a_few_of_long_rows_are_those_of_a_sorted_row() {
-    for (size, shift) in [(1000usize, 0usize), (1003, 7), (64, 1), (33, 2)] {
+    for (size, shift) in [(1000usize, 0usize), (1003, 7), (64, 1), (33, 2), (5000, 3)] {
         let value = |i: usize| match (i + shift) % 97 {
             3 => f32::NAN,
             5 => -0.0,
