@@ -37,23 +37,39 @@ ZOOS = {
     "research_zoo": "RESEARCH_NETWORKS",
     "domain_zoo": "DOMAIN_NETWORKS",
     "scene_zoo": "SCENE_NETWORKS",
+    "wild_zoo": "WILD_NETWORKS",
+}
+
+# The modules with training steps, and the names of their tables.
+TRAINING_ZOOS = {
+    "training_zoo": "TRAININGS",
+    "training_domain_zoo": "DOMAIN_TRAININGS",
 }
 
 
+def functions_of(tables: dict[str, str]) -> dict:
+    """Returns the functions of tables by name. Imports TensorFlow."""
+    return {name: build for module, table in tables.items() for name, build in getattr(importlib.import_module(module), table).items()}
+
+
 def all_networks() -> dict:
-    """The functions that make networks, by name. Imports TensorFlow."""
-    return {name: build for module, table in ZOOS.items() for name, build in getattr(importlib.import_module(module), table).items()}
+    """Returns the functions that make networks, by name."""
+    return functions_of(ZOOS)
+
+
+def all_trainings() -> dict:
+    """Returns the functions that make training steps, by name."""
+    return functions_of(TRAINING_ZOOS)
 
 
 def make(names: list[str]) -> None:
     """Writes NAME.pb, NAME.onnx where tf2onnx can, and NAME.json with the names and shapes."""
     from make_models import to_onnx
-    from training_zoo import TRAININGS
 
-    networks = all_networks()
+    networks, trainings = all_networks(), all_trainings()
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     for name in names:
-        made = {**networks, **TRAININGS}[name]()
+        made = {**networks, **trainings}[name]()
         (DIRECTORY / f"{name}.pb").write_bytes(made.graph_def.SerializeToString(deterministic=True))
         if name in networks:
             try:
@@ -196,7 +212,7 @@ def main() -> None:
     if args.make:
         return make(args.names)
     # TensorFlow is imported in another process, so that this one measures nothing beside itself.
-    listing = "import networks, training_zoo; print(*networks.all_networks()); print(*training_zoo.TRAININGS)"
+    listing = "import networks; print(*networks.all_networks()); print(*networks.all_trainings())"
     answer = subprocess.run([sys.executable, "-c", listing], cwd=HERE, check=True, capture_output=True, text=True).stdout.splitlines()
     networks, trainings = (line.split() for line in answer[-2:])
     unknown = set(args.names) - {*networks, *trainings}

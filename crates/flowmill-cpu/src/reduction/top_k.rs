@@ -68,11 +68,16 @@ fn greatest_of_rows<T: Ordered>(
     indices: &mut Vec<i64>,
 ) -> Result<()> {
     let rows = input.as_slice::<T>()?.chunks_exact(columns);
-    let is_few = flip == 0 && k.saturating_mul(FEW) <= columns;
-    let mut ranks = if is_few { Vec::new() } else { vec![0; columns] };
+    let is_long = flip == 0 && k.saturating_mul(LONG) <= columns;
+    let mut ranks = Vec::with_capacity(columns);
     for (row, best) in rows.zip(values.as_mut_slice::<T>()?.chunks_exact_mut(k)) {
-        ranks.iter_mut().zip(row).for_each(|(rank, x)| *rank = x.rank() ^ flip);
-        for (best, i) in best.iter_mut().zip(if is_few { few_greatest(row, k) } else { greatest(&ranks, k) }) {
+        let found = if is_long { greatest_by_sample(row, k) } else { None };
+        let found = found.unwrap_or_else(|| {
+            ranks.clear();
+            ranks.extend(row.iter().map(|x| x.rank() ^ flip));
+            greatest(&ranks, k)
+        });
+        for (best, i) in best.iter_mut().zip(found) {
             *best = row[i];
             indices.push(i as i64);
         }
@@ -157,47 +162,37 @@ fn greatest(ranks: &[u64], k: usize) -> Vec<usize> {
     chosen
 }
 
-/// The length of a row, in numbers of values sought, from which most elements are only compared with the least of the best so far.
-const FEW: usize = 400;
+/// The length of a row, in numbers of values sought, from which a sample bounds the values: one of [`SAMPLED`] elements.
+const LONG: usize = 32;
+const SAMPLED: usize = 16;
 /// The elements of a row that are compared at a time.
 const COMPARED: usize = 32;
 
-/// Like [`greatest`], of the values of a row that is much longer than `k`.
-fn few_greatest<T: Ordered>(row: &[T], k: usize) -> Vec<usize> {
-    let most = 2 * k + COMPARED;
-    let (first, rest) = row.split_at(most.min(row.len()));
-    let mut candidates: Vec<(Reverse<u64>, usize)> = first.iter().map(|x| Reverse(x.rank())).zip(0..).collect();
-    keep_best(&mut candidates, k);
-    let (blocks, rest) = rest.as_chunks::<COMPARED>();
-    let mut least = candidates[k - 1];
-    for (block, elements) in blocks.iter().enumerate() {
-        let bound = row[least.1];
+/// Like [`greatest`], of the values of a row that is much longer than `k`: only elements above a bound are ranked, of which a sample says that about twice as many
+/// as wanted are. Returns `None` if it was wrong, as it may be for values in some order, or if the row is too short for a sample.
+fn greatest_by_sample<T: Ordered>(row: &[T], k: usize) -> Option<Vec<usize>> {
+    let mut sample: Vec<u64> = row.iter().step_by(SAMPLED).map(|x| x.rank()).collect();
+    let wanted = 2 * k / SAMPLED + 4;
+    let at = sample.len().checked_sub(wanted + 1)?;
+    let least = *sample.select_nth_unstable(at).1;
+    let bound = *row.iter().step_by(SAMPLED).find(|x| x.rank() == least)?;
+    let mut candidates: Vec<(Reverse<u64>, usize)> = Vec::with_capacity(4 * k + 4 * COMPARED);
+    for (block, elements) in row.chunks(COMPARED).enumerate() {
         // A sum, because vectors have no early exit. NaN, which is the greatest, is not less either.
         #[allow(clippy::neg_cmp_op_on_partial_ord)]
-        let greater: u32 = elements.iter().map(|x| u32::from(!(*x <= bound))).sum();
-        if greater > 0 {
-            add_greater(&mut candidates, elements, first.len() + block * COMPARED, least.0);
-            if candidates.len() > most {
-                keep_best(&mut candidates, k);
-                least = candidates[k - 1];
-            }
+        let above = elements.first_chunk::<COMPARED>().is_none_or(|e| e.iter().map(|x| u32::from(!(*x < bound))).sum::<u32>() > 0);
+        if above {
+            let ranked = elements.iter().map(|x| Reverse(x.rank())).zip(block * COMPARED..);
+            candidates.extend(ranked.filter(|&(rank, _)| rank.0 >= least));
         }
     }
-    add_greater(&mut candidates, rest, first.len() + blocks.len() * COMPARED, least.0);
-    keep_best(&mut candidates, k);
-    candidates.sort_unstable();
-    candidates.into_iter().map(|(_, i)| i).collect()
-}
-
-/// Keeps the best `k` of at least as many candidates, of which the least is the last.
-fn keep_best(candidates: &mut Vec<(Reverse<u64>, usize)>, k: usize) {
+    if candidates.len() < k {
+        return None;
+    }
     candidates.select_nth_unstable(k - 1);
     candidates.truncate(k);
-}
-
-/// Adds the elements, the first of which is number `first` of a row, that are greater than `least`.
-fn add_greater<T: Ordered>(candidates: &mut Vec<(Reverse<u64>, usize)>, elements: &[T], first: usize, least: Reverse<u64>) {
-    candidates.extend(elements.iter().map(|x| Reverse(x.rank())).zip(first..).filter(|&(rank, _)| rank < least));
+    candidates.sort_unstable();
+    Some(candidates.into_iter().map(|(_, i)| i).collect())
 }
 
 /// Makes the kernel of `InTopK` and `InTopKV2`: true if a row's target is among its `k` greatest predictions, ties included; false for targets out

@@ -19,20 +19,23 @@ fn the_first_of_equals_comes_first() {
     }
 }
 
-/// Rows that are much longer than the number of values sought are searched in another way. Numbers repeat, and some are NaN.
+/// Rows that are much longer than the number of values sought are searched in another way. Numbers repeat, are in order, or are NaN, and every sixteenth, which
+/// a sample consists of, is unlike the others.
 #[test]
 fn a_few_of_long_rows_are_those_of_a_sorted_row() {
-    for (size, shift) in [(1000usize, 0usize), (1003, 7), (64, 1), (33, 2), (5000, 3)] {
-        let value = |i: usize| match (i + shift) % 97 {
-            3 => f32::NAN,
-            5 => -0.0,
-            _ => ((i + shift) * 7919 % 101) as f32 - if i.is_multiple_of(2) { 0.0 } else { i as f32 },
-        };
+    let mixed = |i: usize| match i % 97 {
+        3 => f32::NAN,
+        5 => -0.0,
+        _ => (i * 7919 % 101) as f32 - if i.is_multiple_of(2) { 0.0 } else { i as f32 },
+    };
+    let misleading = |i: usize| if i.is_multiple_of(16) { 1000.0 + i as f32 } else { (i % 5) as f32 };
+    let values: [&dyn Fn(usize) -> f32; 5] = [&mixed, &misleading, &|i| -misleading(i), &|i| i as f32, &|i| -(i as f32)];
+    for (value, size) in values.iter().flat_map(|value| [33usize, 64, 1000, 1003, 5000].map(|size| (value, size))) {
         let row: Vec<f32> = (0..size).map(value).collect();
         let mut order: Vec<usize> = (0..size).collect();
         let key = |x: f32| if x.is_nan() { f32::INFINITY } else { x + 0.0 };
         order.sort_by(|&a, &b| key(row[b]).total_cmp(&key(row[a])));
-        for k in [1, 2, 3, 8, 20, 125].into_iter().filter(|&k| k < size) {
+        for k in [1, 2, 3, 8, 20, 31, 125].into_iter().filter(|&k| k < size) {
             let x = Tensor::from_slice([1, size], &row).unwrap();
             let out = run("TopKV2", &[("T", ty(DType::F32))], vec![x, Tensor::scalar(k as i32)]).unwrap();
             let found: Vec<usize> = out[1].as_ref().unwrap().as_slice::<i32>().unwrap().iter().map(|&i| i as usize).collect();
