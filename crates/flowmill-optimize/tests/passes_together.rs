@@ -28,3 +28,18 @@ fn scores_of_a_fused_attention_join_no_group_of_the_mask() {
         r:0 = _Retval(y) {index=0}\n";
     assert_eq!(optimized(text), ["_FusedAttention", "_FusedElementwise", "_Retval"]);
 }
+
+/// Queries are scaled by their positions, which count up to a size that is unknown, and so does the mask.
+#[test]
+fn an_attention_over_positions_that_are_counted_is_one_node() {
+    let text = "x = Placeholder() {dtype=f32, shape=[?,4,?,8]}\nsizes = Shape(x) {out_type=i32}\n\
+        two = Const() {value=i32[1]{2}}\nthree = Const() {value=i32[1]{3}}\nstep = Const() {value=i32[1]{1}}\n\
+        n = StridedSlice(sizes, two, three, step) {shrink_axis_mask=1}\n\
+        zero = Const() {value=i32[]{0}}\none = Const() {value=i32[]{1}}\nlast = Const() {value=i32[]{-1}}\nlow = Const() {value=f32[]{-1e9}}\n\
+        numbers = Range(zero, n, one)\npositions = Cast(numbers) {SrcT=i32, DstT=f32}\ncolumn = ExpandDims(positions, last)\nq = Mul(x, column)\n\
+        square = Pack(n, n)\nfull = Fill(square, low)\nmask = MatrixBandPart(full, zero, last) {Tindex=i32}\n\
+        s = BatchMatMulV2(q, x) {adj_y=true}\nm = AddV2(s, mask)\np = Softmax(m)\ny = BatchMatMulV2(p, x)\n\
+        r:0 = _Retval(y) {index=0}\n";
+    let ops = optimized(text);
+    assert!(ops.contains(&"_FusedAttention".to_owned()) && !ops.iter().any(|op| op == "Softmax"), "{ops:?}");
+}

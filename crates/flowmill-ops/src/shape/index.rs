@@ -2,7 +2,7 @@
 
 use super::{common, dims, value};
 use flowmill_graph::InferenceContext as Context;
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
+use flowmill_tensor::{DType, PartialShape, Result, Symbol, Tensor, bail};
 
 /// Rows of input 0.
 pub(crate) fn gather(c: &mut Context<'_>) -> Result<()> {
@@ -159,6 +159,15 @@ pub(crate) fn range(c: &mut Context<'_>) -> Result<()> {
         common::expect_scalar(c, i).map_err(|e| e.append(format!("\n\t for '{name}'")))?;
     }
     c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
+    let is = |c: &Context<'_>, i: usize, n: i64| c.known(i).and_then(|t| t.to_i64().ok()) == Some(n);
+    // From 0 to a size in steps of 1 there are as many numbers, whatever the size is.
+    if is(c, 0, 0)
+        && is(c, 2, 1)
+        && let Some(&[size]) = value::sizes(c, 1).as_deref()
+        && Symbol::from_size(size).is_some()
+    {
+        c.set_output(0, PartialShape::new(&[size]));
+    }
     let (Some(start), Some(limit), Some(delta)) = (c.constant(0), c.constant(1), c.constant(2)) else { return Ok(()) };
     let dtype = start.dtype();
     if matches!(dtype, DType::I32 | DType::I64) {
