@@ -371,7 +371,7 @@ lanes! {
         let is_negative = x.lt(V::zero());
         let dividend = twice.add(V::select(is_negative, square, V::splat(1.0)));
         let rest = V::select(is_negative, V::splat(2.0), square.add(square));
-        x.mul(dividend.div(dividend.add(rest)))
+        V::select(x.is_nan(), x, x.mul(dividend.div(dividend.add(rest))))
     }
 }
 
