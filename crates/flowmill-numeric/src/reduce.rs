@@ -1,6 +1,6 @@
 //! Reductions over any set of dimensions.
 //!
-//! The input is read once, in order. The order in which partial results are combined depends on sizes alone, so that results have the same bits
+//! The input is read once: in order, but for a few long rows, of which some columns are merged at a time. The order in which partial results are combined depends on sizes alone, so that results have the same bits
 //! for any number of threads. Sums of floats are computed in pairs of blocks, which keeps their error small.
 
 use crate::elementwise::{PARALLEL_MIN, Word};

@@ -124,7 +124,7 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, fuse_separable),
     // Before single element-wise nodes are fused: looks for them.
     pass!(Pass, fuse_layer_norm),
-    // As above: what computed fused moments.
+    // What computed the moments of fused norms is no consumer any more, and joins no group.
     pass!(Pass, prune),
     // After fusion: a tensor with two consumers is not fused into either.
     pass!(Pass, merge_duplicates),

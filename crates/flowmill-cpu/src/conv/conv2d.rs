@@ -1,7 +1,7 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
 use super::choice::{self, MethodChooser};
-use super::{in_float32, products};
+use super::{checked_type, from_zeros, in_float32, products};
 use crate::cast::cast_tensor;
 use crate::from_fn::from_fn;
 use crate::fused_ops::{EpilogueArgs, FusedOps};
@@ -54,14 +54,14 @@ pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Ker
             let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
             let (window, groups, n) = checked_window(&geometry, input.shape(), filter.shape())?;
             let shape = output_shape(&window, n);
-            let mut out = ctx.allocator().zeros(input.dtype(), shape)?;
-            if input.dtype() == DType::F64 && groups == 1 {
-                products::convolve(&window.volume(), n, input.as_slice()?, filter.as_slice()?, out.as_mut_slice()?);
-            } else {
-                by_definition(&window, groups, n, [&input, &filter], &mut out, |at| at)?;
-            }
-            ctx.set_output(0, out);
-            Ok(())
+            from_zeros(ctx, input.dtype(), shape, |out| {
+                if input.dtype() == DType::F64 && groups == 1 {
+                    products::convolve(&window.volume(), n, input.as_slice()?, filter.as_slice()?, out.as_mut_slice()?);
+                } else {
+                    by_definition(&window, groups, n, [&input, &filter], out, |at| at)?;
+                }
+                Ok(())
+            })
         }),
         _ => init.unsupported(),
     }
@@ -299,7 +299,7 @@ fn input_sizes(sizes_input: &Tensor, filter: &Shape, gradient: &Shape) -> Result
 
 fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let dtype = checked_type(init)?;
+    let dtype = checked_type(init, &[DType::I32])?;
     // The filter of a transposed convolution is packed once. One that is trained changes between steps, and would only be kept from being updated in place.
     let packed = init.constant(1).is_some().then(|| Mutex::new(None::<Arc<PackedTransposed>>));
     from_fn(move |ctx| {
@@ -308,17 +308,17 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
         let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&window, out_channels, gradient.shape())?;
         if matches!(dtype, DType::F64 | DType::I32) {
-            let mut out = ctx.allocator().zeros(dtype, shape)?;
-            if dtype == DType::F64 && groups == 1 {
-                let (filter, gradient) = (filter.as_slice()?, gradient.as_slice()?);
-                products::input_gradient(&window.volume(), out_channels, filter, gradient, out.as_mut_slice()?);
-            } else {
-                by_definition(&window, groups, out_channels, [&filter, &gradient], &mut out, |[input, filter, output]| {
-                    [filter, output, input]
-                })?;
-            }
-            ctx.set_output(0, out);
-            return Ok(());
+            return from_zeros(ctx, dtype, shape, |out| {
+                if dtype == DType::F64 && groups == 1 {
+                    let (filter, gradient) = (filter.as_slice()?, gradient.as_slice()?);
+                    products::input_gradient(&window.volume(), out_channels, filter, gradient, out.as_mut_slice()?);
+                } else {
+                    by_definition(&window, groups, out_channels, [&filter, &gradient], out, |[input, filter, output]| {
+                        [filter, output, input]
+                    })?;
+                }
+                Ok(())
+            });
         }
         in_float32(ctx, dtype, [filter, gradient], shape, |[weights, gradient], out| {
             if out.is_empty() || gradient.is_empty() {
@@ -341,24 +341,24 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
 
 fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Result<Shape>) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let dtype = checked_type(init)?;
+    let dtype = checked_type(init, &[DType::I32])?;
     from_fn(move |ctx| {
         let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
         let shape = filter_shape(ctx.input(1)?)?;
         let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&window, out_channels, gradient.shape())?;
         if matches!(dtype, DType::F64 | DType::I32) {
-            let mut out = ctx.allocator().zeros(dtype, shape)?;
-            if dtype == DType::F64 && groups == 1 {
-                let (input, gradient) = (input.as_slice()?, gradient.as_slice()?);
-                products::filter_gradient(&window.volume(), out_channels, input, gradient, out.as_mut_slice()?);
-            } else {
-                by_definition(&window, groups, out_channels, [&input, &gradient], &mut out, |[input, filter, output]| {
-                    [input, output, filter]
-                })?;
-            }
-            ctx.set_output(0, out);
-            return Ok(());
+            return from_zeros(ctx, dtype, shape, |out| {
+                if dtype == DType::F64 && groups == 1 {
+                    let (input, gradient) = (input.as_slice()?, gradient.as_slice()?);
+                    products::filter_gradient(&window.volume(), out_channels, input, gradient, out.as_mut_slice()?);
+                } else {
+                    by_definition(&window, groups, out_channels, [&input, &gradient], out, |[input, filter, output]| {
+                        [input, output, filter]
+                    })?;
+                }
+                Ok(())
+            });
         }
         in_float32(ctx, dtype, [input, gradient], shape, |[input, gradient], out| {
             out.fill(0.0);
@@ -367,12 +367,4 @@ fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Resu
             }
         })
     })
-}
-
-/// Returns the element type of a gradient's node, for which there is a kernel.
-fn checked_type(init: &KernelInit<'_>) -> Result<DType> {
-    match init.dtype("T")? {
-        dtype @ (DType::F32 | DType::F64 | DType::F16 | DType::BF16 | DType::I32) => Ok(dtype),
-        _ => init.unsupported(),
-    }
 }

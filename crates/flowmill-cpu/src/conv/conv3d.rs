@@ -1,6 +1,6 @@
 //! `Conv3D`, `_FusedConv3D` and the gradients of `Conv3D`: in `float32` by convolutions of planes, in `float64` by matrix products with patches.
 
-use super::{in_float32, products};
+use super::{checked_type, from_zeros, in_float32, products};
 use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
 use crate::gemm::{Epilogue, Precision};
@@ -35,17 +35,17 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 type ShapeOf = fn(&Tensor) -> Result<Shape>;
 
 pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
-    let (steps, dtype) = (Steps::new(init)?, checked_type(init)?);
+    let (steps, dtype) = (Steps::new(init)?, checked_type(init, &[])?);
     match dtype {
         DType::F32 => Ok(Arc::new(Conv3d { steps, fused, precision: precision_of(init, 1), packed: LastForm::default() })),
         _ if fused.bias => init.unsupported(),
         DType::F64 => from_fn(move |ctx| {
             let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
             let (volume, n) = convolution(steps, input.shape(), filter.shape())?;
-            let mut out = ctx.allocator().zeros(dtype, output_shape(&volume, n))?;
-            products::convolve(&volume, n, input.as_slice()?, filter.as_slice()?, out.as_mut_slice()?);
-            ctx.set_output(0, out);
-            Ok(())
+            from_zeros(ctx, dtype, output_shape(&volume, n), |out| {
+                products::convolve(&volume, n, input.as_slice()?, filter.as_slice()?, out.as_mut_slice()?);
+                Ok(())
+            })
         }),
         _ => from_fn(move |ctx| {
             let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
@@ -60,26 +60,18 @@ pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Ker
     }
 }
 
-/// Returns the element type of a node, for which there is a kernel.
-fn checked_type(init: &KernelInit<'_>) -> Result<DType> {
-    match init.dtype("T")? {
-        dtype @ (DType::F32 | DType::F64 | DType::F16 | DType::BF16) => Ok(dtype),
-        _ => init.unsupported(),
-    }
-}
-
 fn make_input_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
-    let (steps, dtype) = (Steps::new(init)?, checked_type(init)?);
+    let (steps, dtype) = (Steps::new(init)?, checked_type(init, &[])?);
     from_fn(move |ctx| {
         let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
         let shape = shape_of(ctx.input(0)?)?;
         let (volume, n) = convolution(steps, &shape, filter.shape())?;
         check_gradient(&volume, n, gradient.shape())?;
         if dtype == DType::F64 {
-            let mut out = ctx.allocator().zeros(dtype, shape)?;
-            products::input_gradient(&volume, n, filter.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
-            ctx.set_output(0, out);
-            return Ok(());
+            return from_zeros(ctx, dtype, shape, |out| {
+                products::input_gradient(&volume, n, filter.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+                Ok(())
+            });
         }
         in_float32(ctx, dtype, [filter, gradient], shape, |[filter, gradient], out| {
             if !out.is_empty() {
@@ -90,17 +82,17 @@ fn make_input_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn K
 }
 
 fn make_filter_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
-    let (steps, dtype) = (Steps::new(init)?, checked_type(init)?);
+    let (steps, dtype) = (Steps::new(init)?, checked_type(init, &[])?);
     from_fn(move |ctx| {
         let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
         let shape = shape_of(ctx.input(1)?)?;
         let (volume, n) = convolution(steps, input.shape(), &shape)?;
         check_gradient(&volume, n, gradient.shape())?;
         if dtype == DType::F64 {
-            let mut out = ctx.allocator().zeros(dtype, shape)?;
-            products::filter_gradient(&volume, n, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
-            ctx.set_output(0, out);
-            return Ok(());
+            return from_zeros(ctx, dtype, shape, |out| {
+                products::filter_gradient(&volume, n, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+                Ok(())
+            });
         }
         in_float32(ctx, dtype, [input, gradient], shape, |[input, gradient], out| {
             if !out.is_empty() {

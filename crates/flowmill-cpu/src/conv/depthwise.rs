@@ -1,6 +1,6 @@
 //! `DepthwiseConv2dNative` and its gradients.
 
-use super::in_float32;
+use super::{checked_type, from_zeros, in_float32};
 use crate::from_fn::from_fn;
 use crate::fused_ops::{EpilogueArgs, FusedOps};
 use crate::gemm::Epilogue;
@@ -102,10 +102,10 @@ fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
             return from_fn(move |ctx| {
                 let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
                 let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
-                let mut out = ctx.allocator().zeros(dtype, shape)?;
-                by_definition(&window, multiplier, [&input, &filter], &mut out, |at| at)?;
-                ctx.set_output(0, out);
-                Ok(())
+                from_zeros(ctx, dtype, shape, |out| {
+                    by_definition(&window, multiplier, [&input, &filter], out, |at| at)?;
+                    Ok(())
+                })
             });
         }
         _ => return init.unsupported(),
@@ -189,16 +189,16 @@ fn check_gradient(expected: &Shape, gradient: &Tensor) -> Result<()> {
 
 fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let dtype = checked_type(init)?;
+    let dtype = checked_type(init, &[])?;
     from_fn(move |ctx| {
         let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
         let (window, multiplier, expected) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&expected, &gradient)?;
         if dtype == DType::F64 {
-            let mut out = ctx.allocator().zeros(dtype, shape)?;
-            by_definition(&window, multiplier, [&filter, &gradient], &mut out, |[input, filter, output]| [filter, output, input])?;
-            ctx.set_output(0, out);
-            return Ok(());
+            return from_zeros(ctx, dtype, shape, |out| {
+                by_definition(&window, multiplier, [&filter, &gradient], out, |[input, filter, output]| [filter, output, input])?;
+                Ok(())
+            });
         }
         in_float32(ctx, dtype, [filter, gradient], shape, |[filter, gradient], out| {
             out.fill(0.0);
@@ -211,16 +211,16 @@ fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let dtype = checked_type(init)?;
+    let dtype = checked_type(init, &[])?;
     from_fn(move |ctx| {
         let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
         let (window, multiplier, expected) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&expected, &gradient)?;
         if dtype == DType::F64 {
-            let mut out = ctx.allocator().zeros(dtype, shape)?;
-            by_definition(&window, multiplier, [&input, &gradient], &mut out, |[input, filter, output]| [input, output, filter])?;
-            ctx.set_output(0, out);
-            return Ok(());
+            return from_zeros(ctx, dtype, shape, |out| {
+                by_definition(&window, multiplier, [&input, &gradient], out, |[input, filter, output]| [input, output, filter])?;
+                Ok(())
+            });
         }
         in_float32(ctx, dtype, [input, gradient], shape, |[input, gradient], out| {
             out.fill(0.0);
@@ -229,12 +229,4 @@ fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             }
         })
     })
-}
-
-/// Returns the element type of a gradient's node, for which there is a kernel.
-fn checked_type(init: &KernelInit<'_>) -> Result<DType> {
-    match init.dtype("T")? {
-        dtype @ (DType::F32 | DType::F64 | DType::F16 | DType::BF16) => Ok(dtype),
-        _ => init.unsupported(),
-    }
 }

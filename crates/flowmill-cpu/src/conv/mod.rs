@@ -13,7 +13,7 @@ mod separable;
 use crate::cast::cast_tensor;
 pub(crate) use conv2d::Conv2d;
 pub(crate) use depthwise::Depthwise;
-use flowmill_runtime::{KernelContext, KernelRegistry};
+use flowmill_runtime::{KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 
 /// Registers the kernels of this family.
@@ -53,4 +53,25 @@ fn in_float32<const N: usize>(
     let out = cast_tensor(alloc, &out, dtype)?;
     ctx.set_output(0, out);
     Ok(())
+}
+
+/// Sets output 0 to a tensor of `dtype` that `compute` makes of zeros.
+///
+/// # Errors
+/// Returns the errors of the allocator and of `compute`.
+fn from_zeros(ctx: &mut KernelContext<'_>, dtype: DType, shape: Shape, compute: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
+    let mut out = ctx.allocator().zeros(dtype, shape)?;
+    compute(&mut out)?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// Returns the element type of a node: a float, or one of `others`.
+///
+/// # Errors
+/// Returns `NotFound` for another type.
+fn checked_type(init: &KernelInit<'_>, others: &[DType]) -> Result<DType> {
+    let dtype = init.dtype("T")?;
+    let is_float = [DType::F32, DType::F64, DType::F16, DType::BF16].contains(&dtype);
+    if is_float || others.contains(&dtype) { Ok(dtype) } else { init.unsupported() }
 }

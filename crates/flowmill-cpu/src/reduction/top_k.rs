@@ -162,8 +162,9 @@ fn greatest(ranks: &[u64], k: usize) -> Vec<usize> {
     chosen
 }
 
-/// The length of a row, in numbers of values sought, from which a sample bounds the values: one of [`SAMPLED`] elements.
+/// The length of a row, in numbers of values sought, from which a sample bounds the values.
 const LONG: usize = 32;
+/// The elements of a row of which one is in the sample.
 const SAMPLED: usize = 16;
 /// The elements of a row that are compared at a time.
 const COMPARED: usize = 32;
