@@ -5,15 +5,15 @@
 //! [`ConvTrial`] computes the layer in one of them, on numbers that it makes up, for callers that measure.
 //!
 //! # Estimates
-//! The time of a method is a sum of counts, each times a constant of the instruction set ([`Costs`]). The constants of AVX2 and of the portable loops are fitted by
+//! The time of a method is a sum of counts, each times a constant of the instruction set ([`Costs`]). The constants are fitted by
 //! least squares of the logarithms of ratios to the times that `cargo bench -p flowmill-numeric --bench methods` prints for whole layers: the least of many runs on
-//! one thread of a Zen 3. The choices by these estimates take 2.8 % (AVX2) and 7.5 % (portable) more time than the fastest method, on
-//! average over the 232 layers of the grid. Those of AVX-512 are from earlier measurements of products and tiles; its other constants are
-//! scaled from AVX2. aarch64 has the portable loops and their constants, unmeasured.
+//! one thread, of a Zen 3 for AVX2 and the portable loops, of a Sapphire Rapids or its successor for AVX-512. The choices by these estimates take 2.8 % (AVX2), 7.5 % (portable) and
+//! 3.3 % (AVX-512) more time than the fastest method, on average over the 232 layers of the grid. aarch64 has the portable loops and their
+//! constants, unmeasured.
 
 use super::winograd::{self, Lifetime, TileSize};
 use super::{PackedFilter, conv2d, narrow, planes};
-use crate::gemm::{Epilogue, Precision};
+use crate::gemm::{Epilogue, Precision, has_matrix_registers};
 use crate::parallel;
 use crate::simd::{Isa, isa};
 use crate::window::Window;
@@ -132,14 +132,19 @@ struct PlaneCosts {
     filled: f64,
 }
 
-/// The constants of AVX-512. Tiles must save 15 % of a product's time.
 const AVX512: Costs = Costs {
-    product: ProductCosts { multiply: 0.85 * 0.02, patch: 0.0, weight: 0.85 * 0.25, segment: 1.5, position: 7.0, narrow_output: 0.5 },
-    tiles: [TileCosts { multiply: 0.02, transformed: 0.25, weight: 0.25, element: 0.0 }; 2],
-    dots: DotCosts { multiply: 0.021, output: 2.7, position: 0.0 },
-    planes: PlaneCosts { multiply: 0.035, expanded: 0.1, output: 0.4, filled: 1.0 },
+    product: ProductCosts { multiply: 0.0116, patch: 0.147, weight: 0.29, segment: 4.9, position: 4.62, narrow_output: 0.745 },
+    tiles: [
+        TileCosts { multiply: 0.0114, transformed: 0.215, weight: 0.2815, element: 7.44 },
+        TileCosts { multiply: 0.0125, transformed: 0.299, weight: 0.2244, element: 7.34 },
+    ],
+    dots: DotCosts { multiply: 0.0244, output: 1.41, position: 8.44 },
+    planes: PlaneCosts { multiply: 0.0462, expanded: 0.1845, output: 0.8, filled: 2.05 },
     bf16_speed: 1.6,
 };
+
+/// The speed of products in `bfloat16` with AMX, relative to `f32` in AVX-512.
+const AMX_BF16_SPEED: f64 = 3.5;
 
 const AVX2: Costs = Costs {
     product: ProductCosts { multiply: 0.02, patch: 0.0864, weight: 0.226, segment: 2.1, position: 9.83, narrow_output: 0.735 },
@@ -216,6 +221,7 @@ fn estimate(isa: Isa, method: Method, precision: Precision, window: &Window, out
             let ProductCosts { multiply, patch, weight, segment, position, narrow_output } = costs.product;
             let speed = match precision {
                 Precision::F32 => 1.0,
+                Precision::Bf16 if isa == Isa::Avx512 && has_matrix_registers() => AMX_BF16_SPEED,
                 Precision::Bf16 => costs.bf16_speed,
             };
             let columns = per_group.next_multiple_of(lanes) * groups;

@@ -34,7 +34,7 @@ pub(super) struct BlockRows<'a, S> {
 impl<S> BlockRows<'_, S> {
     /// Returns the steps of a chunk, from the block's first one.
     pub(super) fn chunk(&self, chunk: usize) -> Range<usize> {
-        parallel::piece(self.ks.len(), self.chunks, chunk)
+        steps_piece(self.ks.len(), self.chunks, chunk)
     }
 
     /// Returns the chunks, each divided into parts of at most [`FAR_ROWS`] steps.
@@ -53,6 +53,13 @@ impl<S> BlockRows<'_, S> {
     pub(super) fn place_of(&self, chunk: usize, row: usize) -> usize {
         (chunk * self.rows.len() + row - self.rows.start) * LDA
     }
+}
+
+/// Returns part `i` of `len` steps in `parts` parts. All but the last are whole groups of 16 steps, which some kernels multiply at a time. No part is longer than
+/// the longest of equal parts, rounded up to groups.
+pub(super) fn steps_piece(len: usize, parts: usize, i: usize) -> Range<usize> {
+    let longest = len.div_ceil(parts.max(1)).next_multiple_of(16);
+    (i * longest).min(len)..((i + 1) * longest).min(len)
 }
 
 /// Adjacent panels of B that are multiplied at a time.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::block::{BlockRows, Group, TileRows};
+use super::block::{BlockRows, Group, TileRows, steps_piece};
 use super::buffer::with_scratch;
 use super::direct::{Segments, part};
 use super::in_place::InPlace;
@@ -169,7 +169,7 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
     unsafe fn block(&self, rows: Range<usize>, panels: Range<usize>) {
         let k_blocks = self.k.div_ceil(K_BLOCK).max(1);
         for k_block in 0..k_blocks {
-            let ks = parallel::piece(self.k, k_blocks, k_block);
+            let ks = steps_piece(self.k, k_blocks, k_block);
             let room = A_BLOCK_BYTES / (size_of::<T::Step>() * ks.len().next_multiple_of(KC).max(KC));
             let row_blocks = rows.len().div_ceil(room.max(self.kernels.max_rows()));
             for row_block in 0..row_blocks {
@@ -388,6 +388,7 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
             };
             let c = self.c.add(row * self.ldc + column);
             kernel(&Tile {
+                rows,
                 k: steps,
                 a,
                 b,

@@ -9,9 +9,11 @@
 //! So a result depends neither on the number of threads, nor on which other rows or columns are computed with it, nor on whether B was packed; AVX2
 //! and AVX-512 agree too. Bias, residual and activation follow in this order, each rounded. In products of `bfloat16`, whose sums are `f32`, the chain takes
 //! the elements of each pair in reverse order (1, 0, 3, 2, …), as the instructions of AVX512-BF16 do; all instruction sets agree, unless numbers are
-//! denormal. Products of bytes are exact.
+//! denormal, but for AMX, which has a chain for every second element of 32 and adds the sum of both to the result. Products of bytes are exact.
 
 mod ahead;
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod block;
 mod buffer;
 mod direct;
@@ -54,6 +56,14 @@ use pack::{Beside, Matrix};
 
 use crate::parallel;
 use crate::simd::{Isa, isa};
+
+/// Returns true if this process multiplies `bfloat16` in the matrix registers of AMX.
+pub(crate) fn has_matrix_registers() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return isa() == Isa::Avx512 && amx::extensions().bf16;
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
 
 /// Asserts that `len` elements hold `rows` rows of `cols` elements that start `ld` apart.
 fn check_matrix(name: &str, len: usize, rows: usize, cols: usize, ld: usize) {

@@ -145,11 +145,34 @@ mod tests {
     use super::super::{Activation, PackedRhs, Precision, gemm_beside, gemm_packed, gemm_rows};
     use super::*;
     use crate::gemm::pack::Matrix;
-    use crate::simd::Isa;
+    use crate::simd::{Isa, isa};
     use proptest::prelude::*;
 
-    fn all_kernels() -> Vec<&'static Kernels<Pair, f32>> {
-        Isa::available().flat_map(|isa| [&bf16::plain_kernels(isa).0, &bf16::kernels(isa).0]).collect()
+    /// The kernels of this CPU, each with the order in which it adds products.
+    fn all_kernels() -> Vec<(&'static Kernels<Pair, f32>, Sum)> {
+        let kernels: Vec<_> =
+            Isa::available().flat_map(|isa| [bf16::plain_kernels(isa), bf16::vector_kernels(isa), bf16::kernels(isa)]).collect();
+        kernels.into_iter().map(|kernels| (&kernels.0, if kernels.0.max_rows() > 16 { in_groups as Sum } else { chains })).collect()
+    }
+
+    /// The kernels that products use.
+    fn order_in_use() -> Sum {
+        if bf16::kernels(isa()).0.max_rows() > 16 { in_groups } else { chains }
+    }
+
+    /// Sums of products `[m, k] x [k, n]` that start from given numbers.
+    type Sum = fn(usize, usize, &[bf16], &[bf16], &[f32]) -> Vec<f32>;
+
+    /// Returns the sums as AMX adds them: groups of 16 pairs, each of which is a chain of the products of first numbers and one of the products of second numbers.
+    fn in_groups(k: usize, n: usize, a: &[bf16], b: &[bf16], start: &[f32]) -> Vec<f32> {
+        let element = |(i, start): (usize, &f32)| {
+            let product = |p: usize, sum: f32| if p < k { a[i / n * k + p].to_f32().mul_add(b[p * n + i % n].to_f32(), sum) } else { sum };
+            (0..k).step_by(32).fold(*start, |sum, first| {
+                let chain = |from: usize| (from..first + 32).step_by(2).fold(0.0, |sum, p| product(p, sum));
+                sum + (chain(first) + chain(first + 1))
+            })
+        };
+        start.iter().enumerate().map(element).collect()
     }
 
     fn rounded(x: &[f32]) -> Vec<bf16> {
@@ -177,12 +200,12 @@ mod tests {
         let (a, b, start, bias) =
             (rough_values(seed, m * k), rough_values(seed + 1, k * n), rough_values(seed + 2, m * n), rough_values(seed + 3, n));
         let (narrow_a, narrow_b) = (rounded(&a), rounded(&b));
-        let sums = chains(k, n, &narrow_a, &narrow_b, &vec![0.0; m * n]);
         let epilogue = Epilogue { bias: Some(&bias), residual: Some((&start, n)), activation: Activation::Relu, accumulate: true };
-        let finished: Vec<f32> =
-            chains(k, n, &narrow_a, &narrow_b, &start).iter().enumerate().map(|(i, sum)| (sum + bias[i % n] + start[i]).max(0.0)).collect();
         let (columns_of_a, columns_of_b) = (transposed(&narrow_a, m, k), transposed(&b, k, n));
-        for kernels in all_kernels() {
+        for (kernels, sum) in all_kernels() {
+            let sums = sum(k, n, &narrow_a, &narrow_b, &vec![0.0; m * n]);
+            let from_start = sum(k, n, &narrow_a, &narrow_b, &start);
+            let finished: Vec<f32> = from_start.iter().enumerate().map(|(i, sum)| (sum + bias[i % n] + start[i]).max(0.0)).collect();
             let packed = PackedRhs::Bf16(PackedB::pack_converted_for(kernels, plain(&b, n), k, 0..n, bf16::from_f32));
             let of_columns = MatrixRef { data: &columns_of_b[..], ld: k, transposed: true };
             let also_packed = PackedB::pack_converted_for(kernels, of_columns, k, 0..n, bf16::from_f32);
@@ -231,6 +254,7 @@ mod tests {
 
     #[test]
     fn matrices_beside_each_other_are_multiplied_like_one() {
+        let sums = order_in_use();
         for (m, k1, k2, n) in [(1, 64, 256, 100), (40, 700, 20, 65), (5, 3, 301, 33), (3, 0, 7, 20), (3, 9, 0, 20)] {
             let (a1, a2, b) = (rough_values(1, m * k1), rough_values(2, m * k2), rough_values(3, (k1 + k2) * n));
             let joined: Vec<f32> = (0..m).flat_map(|i| [&a1[i * k1..][..k1], &a2[i * k2..][..k2]].concat()).collect();
@@ -241,13 +265,13 @@ mod tests {
             assert_eq!(c, want, "{m} {k1} {k2} {n}");
             // The sums of the first rows, and then those of the others.
             let narrow: (Vec<bf16>, Vec<bf16>) = (rounded(&a1), rounded(&b[..k1 * n]));
-            let mut c = chains(k1, n, &narrow.0, &narrow.1, &vec![0.0; m * n]);
+            let mut c = sums(k1, n, &narrow.0, &narrow.1, &vec![0.0; m * n]);
             let want = if k1 % 2 == 0 {
-                chains(k2, n, &rounded(&a2), &rounded(&b[k1 * n..]), &c)
+                sums(k2, n, &rounded(&a2), &rounded(&b[k1 * n..]), &c)
             } else {
                 // A step holds the last of the first rows, which is not multiplied again.
                 let shifted: Vec<f32> = a2.chunks(k2.max(1)).flat_map(|row| [&[0.0], row].concat()).collect();
-                chains(k2 + 1, n, &if k2 > 0 { rounded(&shifted) } else { vec![bf16::ZERO; m] }, &rounded(&b[(k1 - 1) * n..]), &c)
+                sums(k2 + 1, n, &if k2 > 0 { rounded(&shifted) } else { vec![bf16::ZERO; m] }, &rounded(&b[(k1 - 1) * n..]), &c)
             };
             gemm_beside(None, k1, &a2, m, &packed, &mut c, &Epilogue { accumulate: true, ..Epilogue::default() });
             assert_eq!(c, want, "{m} {k1} {k2} {n} from the product of the first rows");

@@ -18,13 +18,21 @@ pub struct PackedBytes {
     sums: Vec<i32>,
 }
 
+/// The least bytes of a column of B that are multiplied in matrix registers: shorter sums take longer to leave them than to be computed in vectors.
+const LONG_SUM: usize = 320;
+
+/// Returns the kernels for columns of `k` bytes. All return the same sums.
+fn kernels_for(k: usize) -> &'static Kernels<Quad, i32> {
+    if k < LONG_SUM { &i8::vector_kernels(isa()).0 } else { &i8::kernels(isa()).0 }
+}
+
 impl PackedBytes {
     /// Packs bytes with signs. Products subtract `zero` from each.
     ///
     /// # Panics
     /// If `b` is too short.
     pub fn pack_signed(b: MatrixRef<'_, i8>, k: usize, n: usize, zero: i32) -> Self {
-        Self::new(&i8::kernels(isa()).0, b, k, n, (zero, zero), |x| x)
+        Self::new(kernels_for(k), b, k, n, (zero, zero), |x| x)
     }
 
     /// Packs unsigned bytes. Products subtract `zero` from each.
@@ -34,7 +42,7 @@ impl PackedBytes {
     pub fn pack_unsigned(b: MatrixRef<'_, u8>, k: usize, n: usize, zero: i32) -> Self {
         // CPUs multiply unsigned bytes by bytes with signs.
         let signed = |x: u8| (x ^ 0x80) as i8;
-        Self::new(&i8::kernels(isa()).0, b, k, n, (zero, zero.wrapping_sub(0x80)), signed)
+        Self::new(kernels_for(k), b, k, n, (zero, zero.wrapping_sub(0x80)), signed)
     }
 
     fn new<S: Copy + Sync>(
@@ -149,7 +157,7 @@ mod tests {
     }
 
     fn all_kernels() -> Vec<&'static Kernels<Quad, i32>> {
-        Isa::available().flat_map(|isa| [&i8::plain_kernels(isa).0, &i8::kernels(isa).0]).collect()
+        Isa::available().flat_map(|isa| [&i8::plain_kernels(isa).0, &i8::vector_kernels(isa).0, &i8::kernels(isa).0]).collect()
     }
 
     /// Returns the product by its definition, with wrapping sums of 32 bits.

@@ -4,6 +4,8 @@
 //! depends on the operands ([`Dot`]).
 //! The choice of tile, panel, block or thread does not change that chain, so it does not change a bit of the result.
 
+#[cfg(target_arch = "x86_64")]
+use super::amx;
 use super::direct::{DirectFn, DirectTile, direct_tile};
 use super::dot::{Dot, Pair, PortableQuads, Quad, WidenedPairs};
 use crate::simd::Isa;
@@ -20,6 +22,8 @@ pub const LDA: usize = KC + 16;
 /// The operands of one tile call.
 #[derive(Clone, Copy)]
 pub(crate) struct Tile<S, C> {
+    /// The rows, as many as the kernel is for.
+    pub rows: usize,
     /// The number of steps.
     pub k: usize,
     /// The packed block of A; row `i` is at `a + i * LDA`.
@@ -204,6 +208,7 @@ unsafe fn finish_part<V: Lanes>(
 pub(crate) type TileFn<S, C> = unsafe fn(&Tile<S, C>);
 
 /// The tile kernels of one instruction set, for steps `S` and sums `C`.
+#[derive(Clone, Copy)]
 pub(crate) struct Kernels<S: 'static, C: 'static> {
     /// Steps, and sums, per vector.
     pub lanes: usize,
@@ -258,10 +263,16 @@ pub trait Operand: bytemuck::Pod + Send + Sync + sealed::Sealed {
     #[doc(hidden)]
     fn plain_kernels(isa: Isa) -> &'static sealed::KernelsOf<Self::Step, Self::Sum>;
 
-    /// Returns the fastest kernels of this CPU, which may need more than the instruction set.
+    /// Returns the fastest kernels of vectors of this CPU, which may need more than the instruction set.
+    #[doc(hidden)]
+    fn vector_kernels(isa: Isa) -> &'static sealed::KernelsOf<Self::Step, Self::Sum> {
+        Self::plain_kernels(isa)
+    }
+
+    /// Returns the fastest kernels of this CPU for large products.
     #[doc(hidden)]
     fn kernels(isa: Isa) -> &'static sealed::KernelsOf<Self::Step, Self::Sum> {
-        Self::plain_kernels(isa)
+        Self::vector_kernels(isa)
     }
 }
 
@@ -310,8 +321,33 @@ macro_rules! kernel_table {
     };
 }
 
+/// Defines the kernels of an extension of AMX. Tiles of at most `$rows` rows have kernels of vectors, because registers cannot be filled as fast as vectors; all
+/// taller tiles have one kernel.
+#[cfg(target_arch = "x86_64")]
+macro_rules! amx_table {
+    ($table:ident, $registers:ty, $rows:literal, $vectors:expr) => {
+        pub(super) static $table: sealed::KernelsOf<<$registers as amx::Registers>::Step, amx::SumOf<$registers>> = {
+            type Step = <$registers as amx::Registers>::Step;
+            type Sum = amx::SumOf<$registers>;
+            static FEW: Kernels<Step, Sum> = $vectors;
+            static VECTOR: [TileFn<Step, Sum>; MAX_ROWS] = amx::beginning_with::<$rows, _>(FEW.by_panels[0], amx::tile::<$registers, 1>);
+            static PANEL: [TileFn<Step, Sum>; MAX_ROWS] = amx::beginning_with::<$rows, _>(FEW.by_panels[1], amx::tile::<$registers, 2>);
+            static DIRECT_VECTOR: [DirectFn<Step, Sum>; MAX_ROWS] =
+                amx::beginning_with::<$rows, _>(FEW.direct[0], amx::direct_tile::<$registers, 1>);
+            static DIRECT_PANEL: [DirectFn<Step, Sum>; MAX_ROWS] =
+                amx::beginning_with::<$rows, _>(FEW.direct[1], amx::direct_tile::<$registers, 2>);
+            sealed::KernelsOf(Kernels {
+                by_panels: [&VECTOR, &PANEL, FEW.by_panels[2], FEW.by_panels[3]],
+                direct: [&DIRECT_VECTOR, &DIRECT_PANEL],
+                ..FEW
+            })
+        };
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod tables_x86 {
+    use super::super::amx::{self, MAX_ROWS};
     use super::super::dot::x86::{Bf16x32, Bytes64, WidenedBytes32, WidenedBytes64};
     use super::*;
     use crate::simd::x86::{F32x8, F32x16, F64x4, F64x8};
@@ -325,6 +361,25 @@ mod tables_x86 {
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
     kernel_table!(I8_AVX512_VNNI, Bytes64, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni"]
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
+    amx_table!(
+        BF16_AMX,
+        amx::Pairs,
+        2,
+        Kernels {
+            lanes: amx::SIDE,
+            by_panels: [
+                &[amx::few_rows::<1, 1, 1>, amx::few_rows::<2, 1, 1>],
+                &[amx::few_rows::<1, 1, 2>, amx::few_rows::<2, 1, 2>],
+                &[amx::few_rows::<1, 2, 2>, amx::few_rows::<2, 2, 2>],
+                &[amx::few_rows::<1, 4, 2>],
+            ],
+            direct: [
+                &[amx::few_direct_rows::<1, 1>, amx::few_direct_rows::<2, 1>],
+                &[amx::few_direct_rows::<1, 2>, amx::few_direct_rows::<2, 2>],
+            ],
+        }
+    );
+    amx_table!(I8_AMX, amx::Quads, 4, I8_AVX512_VNNI.0);
     // Widened operands take two registers each.
     kernel_table!(BF16_AVX512, WidenedPairs<F32x16>, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
         [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4] [1]);
@@ -342,7 +397,8 @@ mod tables_x86 {
 }
 #[cfg(target_arch = "x86_64")]
 use tables_x86::{
-    BF16_AVX2, BF16_AVX512, BF16_AVX512_BF16, F32_AVX2, F32_AVX512, F64_AVX2, F64_AVX512, I8_AVX2, I8_AVX512, I8_AVX512_VNNI,
+    BF16_AMX, BF16_AVX2, BF16_AVX512, BF16_AVX512_BF16, F32_AVX2, F32_AVX512, F64_AVX2, F64_AVX512, I8_AMX, I8_AVX2, I8_AVX512,
+    I8_AVX512_VNNI,
 };
 
 kernel_table!(F32_PORTABLE, Portable<f32, 4>, [] [1 2 3 4] [1 2 3 4] [1] []);
@@ -351,7 +407,7 @@ kernel_table!(BF16_PORTABLE, WidenedPairs<Portable<f32, 4>>, [] [1 2 3 4] [1 2 3
 kernel_table!(I8_PORTABLE, PortableQuads, [] [1 2 3 4] [1 2 3 4] [1] []);
 
 macro_rules! operand {
-    ($t:ty, $step:ty, $sum:ty, $avx512:ident $avx2:ident $portable:ident $(, $feature:tt $extended:ident)?) => {
+    ($t:ty, $step:ty, $sum:ty, $avx512:ident $avx2:ident $portable:ident $(, $feature:tt $extended:ident, $amx_feature:ident $amx:ident)?) => {
         impl sealed::Sealed for $t {}
         impl Operand for $t {
             type Step = $step;
@@ -368,8 +424,12 @@ macro_rules! operand {
             }
             $(
                 #[cfg(target_arch = "x86_64")]
-                fn kernels(isa: Isa) -> &'static sealed::KernelsOf<$step, $sum> {
+                fn vector_kernels(isa: Isa) -> &'static sealed::KernelsOf<$step, $sum> {
                     if isa == Isa::Avx512 && std::arch::is_x86_feature_detected!($feature) { &$extended } else { Self::plain_kernels(isa) }
+                }
+                #[cfg(target_arch = "x86_64")]
+                fn kernels(isa: Isa) -> &'static sealed::KernelsOf<$step, $sum> {
+                    if isa == Isa::Avx512 && amx::extensions().$amx_feature { &$amx } else { Self::vector_kernels(isa) }
                 }
             )?
         }
@@ -377,7 +437,7 @@ macro_rules! operand {
 }
 operand!(f32, f32, f32, F32_AVX512 F32_AVX2 F32_PORTABLE);
 operand!(f64, f64, f64, F64_AVX512 F64_AVX2 F64_PORTABLE);
-operand!(bf16, Pair, f32, BF16_AVX512 BF16_AVX2 BF16_PORTABLE, "avx512bf16" BF16_AVX512_BF16);
-operand!(i8, Quad, i32, I8_AVX512 I8_AVX2 I8_PORTABLE, "avx512vnni" I8_AVX512_VNNI);
+operand!(bf16, Pair, f32, BF16_AVX512 BF16_AVX2 BF16_PORTABLE, "avx512bf16" BF16_AVX512_BF16, bf16 BF16_AMX);
+operand!(i8, Quad, i32, I8_AVX512 I8_AVX2 I8_PORTABLE, "avx512vnni" I8_AVX512_VNNI, int8 I8_AMX);
 impl Element for f32 {}
 impl Element for f64 {}

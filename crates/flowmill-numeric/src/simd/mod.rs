@@ -67,7 +67,7 @@ impl Isa {
 }
 
 /// Returns the instruction set that this process uses: the widest of the CPU, or a narrower one named by the environment
-/// variable `FLOWMILL_MAX_ISA` (`portable`, `avx2`, `avx512`; anything else is ignored). Read once.
+/// variable `FLOWMILL_MAX_ISA` (`portable`, `avx2`, `avx512`; anything else is ignored). Read once. A process whose variable says `avx512` does not use AMX.
 #[inline]
 pub fn isa() -> Isa {
     static ISA: OnceLock<Isa> = OnceLock::new();
