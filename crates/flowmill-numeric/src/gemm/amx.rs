@@ -1,6 +1,6 @@
 //! Tiles that the matrix registers of AMX multiply: `bfloat16` and bytes.
 //!
-//! A register holds 16 rows of 16 steps. One instruction adds the products of such a part of A and of B to 16 × 16 sums, as many as 16 instructions of
+//! A register holds 16 rows of 16 steps. One instruction adds the products of such a part of A and of B to 16 × 16 sums, as many as 256 instructions of
 //! AVX-512 do. Products of bytes are exact. In products of `bfloat16`, the products of the first numbers of the 16 pairs are a chain of their own, and so are those
 //! of the second numbers; the sum of both chains is added to the result.
 

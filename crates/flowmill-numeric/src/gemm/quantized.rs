@@ -69,6 +69,11 @@ impl PackedBytes {
         Self { matrix, zero_of_b, zero, sums }
     }
 
+    /// Returns true if this process multiplies columns of `k` bytes in the matrix registers of AMX.
+    pub fn uses_matrix_registers(k: usize) -> bool {
+        kernels_for(k).max_rows() > i8::vector_kernels(isa()).0.max_rows()
+    }
+
     /// Returns true if products subtract `zero` from each element of B.
     pub fn is_for(&self, zero: i32) -> bool {
         self.zero_of_b == zero

@@ -1,6 +1,8 @@
 //! Convolutions and matrix products over integers.
 
 use super::panels::Panels;
+#[cfg(target_arch = "x86_64")]
+use super::quads::Quads;
 use super::{Rescale, Rescaled, for_row_blocks};
 use crate::gemm::{MatrixRef, PackedBytes, gemm_bytes, with_scratch};
 use crate::simd::{Isa, isa};
@@ -17,11 +19,14 @@ pub struct IntegerFilter {
 /// A filter as a matrix of a row per input and a column per output.
 #[derive(Clone, Debug)]
 enum Matrix {
-    /// For CPUs that multiply bytes: sums are stored before they are rescaled.
+    /// For long sums on CPUs that multiply matrices of bytes: sums are stored before they are rescaled.
     Bytes {
         matrix: PackedBytes,
         zero: u8,
     },
+    /// For CPUs that multiply vectors of bytes.
+    #[cfg(target_arch = "x86_64")]
+    Quads(Quads),
     Panels(Panels),
 }
 
@@ -29,6 +34,8 @@ impl Matrix {
     fn zero(&self) -> u8 {
         match self {
             Matrix::Bytes { zero, .. } => *zero,
+            #[cfg(target_arch = "x86_64")]
+            Matrix::Quads(matrix) => matrix.zero(),
             Matrix::Panels(matrix) => matrix.zero(),
         }
     }
@@ -37,6 +44,8 @@ impl Matrix {
     fn sizes(&self) -> (usize, usize) {
         match self {
             Matrix::Bytes { matrix, .. } => (matrix.k(), matrix.n()),
+            #[cfg(target_arch = "x86_64")]
+            Matrix::Quads(matrix) => matrix.sizes(),
             Matrix::Panels(matrix) => (matrix.k(), matrix.n()),
         }
     }
@@ -45,6 +54,9 @@ impl Matrix {
     fn multiply<O: Rescaled>(&self, isa: Isa, m: usize, a: &[u8], finish: &Rescale<'_>, out: &mut [O]) {
         match self {
             Matrix::Panels(matrix) => matrix.multiply(isa, m, a, finish, out),
+            // SAFETY: filters are packed so only if the CPU has the instructions.
+            #[cfg(target_arch = "x86_64")]
+            Matrix::Quads(matrix) => unsafe { matrix.multiply(m, a, finish, out) },
             Matrix::Bytes { matrix, zero } => with_scratch(m * matrix.n(), |sums: &mut [i32]| {
                 gemm_bytes(m, MatrixRef { data: a, ld: matrix.k(), transposed: false }, i32::from(*zero), matrix, sums);
                 O::rescale(isa, out, sums, finish);
@@ -53,12 +65,30 @@ impl Matrix {
     }
 }
 
-/// Returns true if this process has instructions that multiply bytes and add up exactly. The instruction of AVX2 saturates.
-fn multiplies_bytes() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return isa() == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vnni");
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
+/// How the weights of a filter are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// As integers of 16 bits.
+    Words,
+    /// As bytes with signs, in vectors.
+    Vectors,
+    /// As bytes with signs, in matrix registers.
+    Registers,
+}
+
+impl Packing {
+    /// Returns the ways in which this process can multiply sums of `k` weights, the fastest one last. Bytes need instructions that add up exactly, which that of AVX2 does
+    /// not.
+    pub(super) fn possible(weights: &[i16], k: usize) -> Vec<Packing> {
+        let are_bytes = weights.iter().all(|&weight| i8::try_from(weight).is_ok());
+        #[cfg(target_arch = "x86_64")]
+        if are_bytes && isa() == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vnni") {
+            let registers = PackedBytes::uses_matrix_registers(k).then_some(Packing::Registers);
+            return [Packing::Words, Packing::Vectors].into_iter().chain(registers).collect();
+        }
+        let _ = (are_bytes, k);
+        vec![Packing::Words]
+    }
 }
 
 impl IntegerFilter {
@@ -67,19 +97,22 @@ impl IntegerFilter {
     /// # Panics
     /// If there are fewer weights than the sizes say.
     pub fn pack(weights: &[i16], [height, width, inputs, outputs]: [usize; 4], zero: u8) -> Self {
-        let as_bytes = multiplies_bytes() && weights.iter().all(|&weight| i8::try_from(weight).is_ok());
-        Self::pack_as(weights, [height, width, inputs, outputs], zero, as_bytes)
+        let packing = Packing::possible(weights, height * width * inputs).pop();
+        Self::pack_as(weights, [height, width, inputs, outputs], zero, packing.unwrap_or(Packing::Words))
     }
 
-    /// Packs a filter whose weights fit in eight bits with a sign if they are multiplied as bytes.
-    pub(super) fn pack_as(weights: &[i16], [height, width, inputs, outputs]: [usize; 4], zero: u8, as_bytes: bool) -> Self {
+    /// Packs a filter in a way that is possible.
+    pub(super) fn pack_as(weights: &[i16], [height, width, inputs, outputs]: [usize; 4], zero: u8, packing: Packing) -> Self {
         let k = height * width * inputs;
-        let matrix = if as_bytes {
-            let weights: Vec<i8> = weights.iter().map(|&weight| weight as i8).collect();
-            let matrix = MatrixRef { data: &weights, ld: outputs, transposed: false };
-            Matrix::Bytes { matrix: PackedBytes::pack_signed(matrix, k, outputs, 0), zero }
-        } else {
-            Matrix::Panels(Panels::pack(weights, k, outputs, zero))
+        let bytes = || -> Vec<i8> { weights.iter().map(|&weight| weight as i8).collect() };
+        let matrix = match packing {
+            Packing::Registers => {
+                let matrix = MatrixRef { data: &bytes()[..], ld: outputs, transposed: false };
+                Matrix::Bytes { matrix: PackedBytes::pack_signed(matrix, k, outputs, 0), zero }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Packing::Vectors => Matrix::Quads(Quads::pack(&bytes(), k, outputs, zero)),
+            _ => Matrix::Panels(Panels::pack(weights, k, outputs, zero)),
         };
         Self { matrix, height, width }
     }

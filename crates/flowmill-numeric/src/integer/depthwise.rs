@@ -243,6 +243,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::super::IntegerFilter;
+    use super::super::conv::Packing;
     use super::*;
     use crate::parallel;
 
@@ -296,7 +297,7 @@ mod tests {
             (window(1, (40, 40), 32, (5, 3), 1, 1, 2), 16),
             (window(1, (8, 8), 1, (1, 1), 2, 1, 0), 1),
         ] {
-            for (zero, limit) in [(0u8, 127), (137, 255)] {
+            for (zero, limit) in [(0u8, 127), (137, 127), (137, 255)] {
                 let input: Vec<u8> = integers(3, w.input_len(), 127).iter().map(|x| (x + 127) as u8).collect();
                 let (channels, taps) = (w.channels, w.height * w.width);
                 let value = |pixel: usize, channel: usize| i32::from(input[pixel * channels + channel]) - i32::from(zero);
@@ -334,8 +335,8 @@ mod tests {
                     }
                 });
                 let shape = [w.height, w.width, channels, outputs];
-                for as_bytes in [false, limit < 128] {
-                    let filter = IntegerFilter::pack_as(&weights, shape, zero, as_bytes);
+                for packing in Packing::possible(&weights, taps * channels) {
+                    let filter = IntegerFilter::pack_as(&weights, shape, zero, packing);
                     assert!(filter.is_for(zero) && !filter.is_for(zero ^ 1));
                     for isa in Isa::available() {
                         let bytes = |finish: &Rescale<'_>, out: &mut [u8]| filter.apply_with(isa, &w, &input, finish, out);

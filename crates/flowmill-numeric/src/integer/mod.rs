@@ -6,6 +6,8 @@
 mod conv;
 mod depthwise;
 mod panels;
+#[cfg(target_arch = "x86_64")]
+mod quads;
 
 pub use conv::IntegerFilter;
 pub use depthwise::DepthwiseFilter;
@@ -38,6 +40,14 @@ pub trait Rescaled: Copy + Send + Sync + 'static {
         finish: &Rescale<'_>,
     );
 
+    /// Stores the lanes of `mask`, whose numbers were rescaled and limited; of those for bytes the integer parts.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512, and there is room for the lanes.
+    #[cfg(target_arch = "x86_64")]
+    #[doc(hidden)]
+    unsafe fn store_vector(out: *mut Self, x: core::arch::x86_64::__m512, mask: core::arch::x86_64::__mmask16);
+
     /// Returns the results as bytes, if they are bytes.
     #[doc(hidden)]
     fn as_bytes(out: &mut [Self]) -> Option<&mut [u8]>;
@@ -64,6 +74,14 @@ impl Rescaled for f32 {
     ) {
         // SAFETY: these are the function's requirements.
         unsafe { x86::store_floats(out, low, high, at, finish) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+    unsafe fn store_vector(out: *mut f32, x: core::arch::x86_64::__m512, mask: core::arch::x86_64::__mmask16) {
+        // SAFETY: there is room for the lanes, by the function's requirements.
+        unsafe { core::arch::x86_64::_mm512_mask_storeu_ps(out, mask, x) }
     }
 
     fn as_bytes(_: &mut [f32]) -> Option<&mut [u8]> {
@@ -103,6 +121,15 @@ impl Rescaled for u8 {
     ) {
         // SAFETY: these are the function's requirements.
         unsafe { x86::store_bytes(out, low, high, at, finish) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+    unsafe fn store_vector(out: *mut u8, x: core::arch::x86_64::__m512, mask: core::arch::x86_64::__mmask16) {
+        use core::arch::x86_64::*;
+        // SAFETY: there is room for the lanes, by the function's requirements.
+        unsafe { _mm512_mask_cvtepi32_storeu_epi8(out.cast(), mask, _mm512_cvttps_epi32(x)) }
     }
 
     fn as_bytes(out: &mut [u8]) -> Option<&mut [u8]> {
