@@ -1,11 +1,13 @@
 //! Depthwise convolutions over integers.
 
+#[cfg(target_arch = "x86_64")]
+use super::depthwise_vnni::{InterleavedFilter, InterleavedRescale};
 use super::{LANES, Rescale, Rescaled, for_row_blocks, pack_pairs};
 use crate::gemm::with_scratch;
 use crate::simd::{Isa, isa};
 use crate::window::Window;
 #[cfg(target_arch = "x86_64")]
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 /// A filter `[height, width, channels]` of integers from -255 to 255, packed once.
@@ -22,6 +24,8 @@ pub struct DepthwiseFilter {
     height: usize,
     width: usize,
     channels: usize,
+    #[cfg(target_arch = "x86_64")]
+    interleaved: Option<InterleavedFilter>,
 }
 
 impl DepthwiseFilter {
@@ -30,8 +34,17 @@ impl DepthwiseFilter {
     /// # Panics
     /// If there are fewer weights than the sizes say.
     pub fn pack(weights: &[i16], [height, width, channels]: [usize; 3], zero: u8) -> Self {
-        let (weights, start) = pack_pairs(weights, height * width, channels, zero);
-        Self { weights, start, zero, height, width, channels }
+        let (packed, start) = pack_pairs(weights, height * width, channels, zero);
+        Self {
+            weights: packed,
+            start,
+            zero,
+            height,
+            width,
+            channels,
+            #[cfg(target_arch = "x86_64")]
+            interleaved: InterleavedFilter::pack(weights, height * width, channels, zero),
+        }
     }
 
     /// Returns true if the filter was packed for images in which `zero` means zero.
@@ -61,6 +74,18 @@ impl DepthwiseFilter {
         let nanoseconds = out.len().saturating_mul(self.height * self.width) / 10;
         // What a pair or a block lacks is read from here.
         let zeros = vec![self.zero; channels.next_multiple_of(LANES)];
+        #[cfg(target_arch = "x86_64")]
+        if let (Some(filter), Isa::Avx512) = (&self.interleaved, isa)
+            && let Some(out) = O::as_bytes(out)
+        {
+            let finish = filter.finish(finish);
+            return for_row_blocks(out, line, 4 * line, nanoseconds, |first, out| {
+                for (i, out) in out.chunks_exact_mut(line).enumerate() {
+                    let at = ((first + i) / window.out_height, (first + i) % window.out_height);
+                    self.compute_interleaved(filter, window, input, at, &zeros, &finish, out);
+                }
+            });
+        }
         for_row_blocks(out, line, 4 * line, nanoseconds, |first, out| {
             with_scratch(channels, |sums: &mut [i32]| {
                 let mut taps = vec![&zeros[..]; (self.height * self.width).next_multiple_of(2)];
@@ -75,6 +100,41 @@ impl DepthwiseFilter {
                 }
             });
         });
+    }
+
+    /// Computes a row of the output.
+    #[cfg(target_arch = "x86_64")]
+    #[allow(clippy::too_many_arguments)]
+    fn compute_interleaved(
+        &self,
+        filter: &InterleavedFilter,
+        window: &Window,
+        input: &[u8],
+        (image, y): (usize, usize),
+        zeros: &[u8],
+        finish: &InterleavedRescale,
+        out: &mut [u8],
+    ) {
+        let channels = self.channels;
+        assert!(out.len() >= window.out_width * channels);
+        let inside = if window.rows_wholly_inside().contains(&y) { window.columns_wholly_inside() } else { 0..0 };
+        let mut taps: SmallVec<[&[u8]; 25]> = smallvec![zeros; self.height * self.width];
+        let mut pointers: SmallVec<[*const u8; 28]> = SmallVec::new();
+        let mut run = |x: usize, pixels: usize| {
+            self.find_taps(window, input, (image, y, x), zeros, &mut taps);
+            pointers.clear();
+            pointers.extend(taps.iter().map(|tap| tap.as_ptr()));
+            // What the last four taps lack has weights of zero.
+            let first = pointers.first().copied().unwrap_or(zeros.as_ptr());
+            pointers.resize(taps.len().next_multiple_of(4), first);
+            // SAFETY: a tap has its channels; if there are several pixels, their windows lie inside of the image, so that each tap is in it for all of them. The row
+            // holds the results.
+            unsafe { filter.run(&pointers, window.stride_width * channels, pixels, finish, out.as_mut_ptr().add(x * channels)) };
+        };
+        (0..inside.start).chain(inside.end..window.out_width).for_each(|x| run(x, 1));
+        if !inside.is_empty() {
+            run(inside.start, inside.len());
+        }
     }
 
     /// Computes the pixels of a row of the output whose windows lie inside of the image, and returns their columns: none if there is no kernel for them, which

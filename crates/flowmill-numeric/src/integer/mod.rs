@@ -5,6 +5,8 @@
 
 mod conv;
 mod depthwise;
+#[cfg(target_arch = "x86_64")]
+mod depthwise_vnni;
 mod panels;
 #[cfg(target_arch = "x86_64")]
 mod quads;
