@@ -65,14 +65,14 @@ impl Matrix {
     }
 }
 
-/// How the weights of a filter are multiplied.
+/// A form of the weights of a filter, which decides the instructions that multiply them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
-    /// As integers of 16 bits.
+    /// Integers of 16 bits.
     Words,
-    /// As bytes with signs, in vectors.
+    /// Bytes with signs, for vectors.
     Vectors,
-    /// As bytes with signs, in matrix registers.
+    /// Bytes with signs, for matrix registers.
     Registers,
 }
 
