@@ -6,14 +6,14 @@
 //!
 //! # Estimates
 //! The time of a method is a sum of counts, each times a constant of the instruction set ([`Costs`]). The constants are fitted by
-//! least squares of the logarithms of ratios to the times that `cargo bench -p flowmill-numeric --bench methods` prints for whole layers: the least of many runs on
-//! one thread, of a Zen 3 for AVX2 and the portable loops, of a Sapphire Rapids or its successor for AVX-512. The choices by these estimates take 2.8 % (AVX2), 7.5 % (portable) and
-//! 3.3 % (AVX-512) more time than the fastest method, on average over the 232 layers of the grid. aarch64 has the portable loops and their
-//! constants, unmeasured.
+//! least squares of the logarithms of ratios to the times that `cargo bench -p flowmill-numeric --bench methods` prints for whole layers: the least of many runs
+//! on one thread, of a Zen 3 for AVX2 and the portable loops, of an Emerald Rapids for AVX-512. The choices by these estimates take 2.8 % (AVX2), 7.5 %
+//! (portable) and 4 % (AVX-512) more time than the fastest method, on average over the 232 layers of the grid. aarch64 has the portable loops and
+//! their constants, unmeasured.
 
 use super::winograd::{self, Lifetime, TileSize};
 use super::{PackedFilter, conv2d, narrow, planes};
-use crate::gemm::{Epilogue, Precision, has_matrix_registers};
+use crate::gemm::{Epilogue, Precision, has_amx_bf16};
 use crate::parallel;
 use crate::simd::{Isa, isa};
 use crate::window::Window;
@@ -143,7 +143,7 @@ const AVX512: Costs = Costs {
     bf16_speed: 1.6,
 };
 
-/// The speed of products in `bfloat16` with AMX, relative to `f32` in AVX-512.
+/// The speed of products in `bfloat16` with AMX, relative to `f32` in AVX-512: that of sums of a few hundred elements. Shorter ones are slower.
 const AMX_BF16_SPEED: f64 = 3.5;
 
 const AVX2: Costs = Costs {
@@ -221,7 +221,7 @@ fn estimate(isa: Isa, method: Method, precision: Precision, window: &Window, out
             let ProductCosts { multiply, patch, weight, segment, position, narrow_output } = costs.product;
             let speed = match precision {
                 Precision::F32 => 1.0,
-                Precision::Bf16 if isa == Isa::Avx512 && has_matrix_registers() => AMX_BF16_SPEED,
+                Precision::Bf16 if isa == Isa::Avx512 && has_amx_bf16() => AMX_BF16_SPEED,
                 Precision::Bf16 => costs.bf16_speed,
             };
             let columns = per_group.next_multiple_of(lanes) * groups;

@@ -1,24 +1,22 @@
-//! Tiles that the matrix registers of AMX multiply: `bfloat16` and bytes.
+//! Tiles that the tile registers of AMX multiply, of `bfloat16` and of bytes.
 //!
 //! A register holds 16 rows of 16 steps. One instruction adds the products of such a part of A and of B to 16 × 16 sums, as many as 256 instructions of
 //! AVX-512 do. Products of bytes are exact. In products of `bfloat16`, the products of the first numbers of the 16 pairs are a chain of their own, and so are those
-//! of the second numbers; the sum of both chains is added to the result.
+//! of the second numbers. The sum of both chains is added to the result.
 
-use super::buffer::with_scratch;
-use super::direct::{DirectTile, Segment, part};
+use super::direct::{DirectTile, Segment};
 use super::dot::{Dot, Pair, Quad, WidenedPairs};
-use super::tile::{Finish, KC, LDA, Tile, finish_tile};
+use super::tile::{Finish, LDA, Tile, finish_tile};
 use crate::simd::vector::{Lanes, Vector};
 use crate::simd::x86::{F32x16, I32x16};
 use core::arch::asm;
 use core::arch::x86_64::__cpuid_count;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::sync::OnceLock;
 
-/// The rows of A, the steps and the columns of B that a register holds.
+/// The side of a register: 16 rows of A by 16 steps, or 16 steps by 16 columns of B.
 pub(super) const SIDE: usize = 16;
-/// The most rows of a tile: two registers of A, and two of B, have four registers of sums.
+/// The most rows of a tile, which has two registers of A, two of B and four of sums.
 pub(super) const MAX_ROWS: usize = 2 * SIDE;
 /// The bytes of a step, and of a sum.
 const BYTES: usize = 4;
@@ -30,20 +28,23 @@ pub(super) struct Extensions {
     pub(super) int8: bool,
 }
 
-/// Returns the extensions that the CPU has, and that the system lets this process use. Asks the system once.
+/// Returns the extensions that a CPU with AVX-512 has, and that the system lets this process use. Asks the system once.
 pub(super) fn extensions() -> Extensions {
     static FOUND: OnceLock<Extensions> = OnceLock::new();
     *FOUND.get_or_init(|| {
         if std::env::var("FLOWMILL_MAX_ISA").as_deref() == Ok("avx512") {
             return Extensions::default();
         }
-        let features = __cpuid_count(7, 0).edx;
+        // SAFETY: CPUs with AVX-512 have the leaf. The call is safe since Rust 1.94.
+        #[allow(unused_unsafe)]
+        let features = unsafe { __cpuid_count(7, 0) }.edx;
         let has = |bit: u32| features >> bit & 1 == 1;
         if has(24) && system_allows() { Extensions { bf16: has(22), int8: has(25) } } else { Extensions::default() }
     })
 }
 
-/// Asks the system for the matrix registers, whose contents it must keep for each thread.
+/// Asks the system for the tile registers, whose contents it must keep for each thread. Thereafter `sigaltstack` refuses stacks that are too small for them, in the whole
+/// process; if a thread has such a stack already, the answer is no.
 fn system_allows() -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -56,9 +57,9 @@ fn system_allows() -> bool {
     false
 }
 
-/// The shapes of the registers: palette 1 of the instruction `ldtilecfg`.
+/// The shapes of the tile registers: palette 1 of the instruction `ldtilecfg`.
 #[repr(C, align(64))]
-struct Shapes {
+struct TileConfig {
     palette: u8,
     start_row: u8,
     reserved: [u8; 14],
@@ -66,25 +67,25 @@ struct Shapes {
     rows: [u8; 16],
 }
 
-impl Shapes {
-    /// Returns the shapes for `rows` rows of A and `steps` steps of a group. Registers 0 to 3 hold sums (rows first), 4 and 5 hold A, 6 and 7 hold B.
+impl TileConfig {
+    /// Returns the configuration for `rows` rows of A and `steps` steps of a group. Registers 0 to 3 hold sums (rows first), 4 and 5 hold A, 6 and 7 hold B.
     fn new(rows: usize, steps: usize) -> Self {
         let (first, second) = (rows.min(SIDE), rows.saturating_sub(SIDE));
-        let mut shapes = Shapes { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
+        let mut config = TileConfig { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
         let all =
             [(first, SIDE), (first, SIDE), (second, SIDE), (second, SIDE), (first, steps), (second, steps), (steps, SIDE), (steps, SIDE)];
         // A shape without rows must not have bytes either.
         for (register, (rows, columns)) in all.into_iter().enumerate().filter(|(_, (rows, _))| *rows > 0) {
-            shapes.rows[register] = rows as u8;
-            shapes.row_bytes[register] = (columns * BYTES) as u16;
+            config.rows[register] = rows as u8;
+            config.row_bytes[register] = (columns * BYTES) as u16;
         }
-        shapes
+        config
     }
 }
 
 /// The operands of a block of assembly, each with the bytes from one row to the next.
 pub(super) struct Operands {
-    shapes: *const Shapes,
+    config: *const TileConfig,
     a: *const u8,
     a_bytes: usize,
     b: *const u8,
@@ -98,7 +99,7 @@ pub(super) struct Operands {
 }
 
 /// Defines a function that multiplies groups of steps for a tile of `rows` rows and of one or two vectors of columns. Each shape has one block of assembly,
-/// because the compiler does not know the registers. `ldtilecfg` sets all of them to zero.
+/// because registers are named in its text and keep their values within it alone. `ldtilecfg` sets all of them to zero.
 macro_rules! multiply {
     ($(#[$meta:meta])* $name:ident, $product:literal) => {
         $(#[$meta])*
@@ -134,7 +135,7 @@ macro_rules! multiply {
         // SAFETY: the caller guarantees the CPU, and that the operands hold the rows of their shapes.
         unsafe {
             asm!(
-                "ldtilecfg [{shapes}]",
+                "ldtilecfg [{config}]",
                 "test {load}, {load}",
                 "jz 2f",
                 $($load)*,
@@ -148,7 +149,7 @@ macro_rules! multiply {
                 $($store)*,
                 "tilerelease",
                 "/* {c2} */",
-                shapes = in(reg) $o.shapes,
+                config = in(reg) $o.config,
                 load = in(reg) usize::from($o.load),
                 a = inout(reg) $o.a => _,
                 a2 = inout(reg) $o.a.wrapping_add($o.a_bytes * SIDE) => _,
@@ -181,7 +182,7 @@ multiply!(
 ///
 /// # Safety
 /// `multiply` may be called only in a process that may use the extension.
-pub(super) unsafe trait Registers {
+pub(super) unsafe trait AmxOperand {
     /// The numbers of one lane, in memory: [`BYTES`] of them.
     type Step: bytemuck::Pod;
     /// A vector of sums.
@@ -194,11 +195,11 @@ pub(super) unsafe trait Registers {
     unsafe fn multiply(o: &Operands, rows: usize, vectors: usize);
 }
 
-/// Pairs of `bfloat16`.
-pub(super) struct Pairs;
+/// AmxPairs of `bfloat16`.
+pub(super) struct AmxPairs;
 
 // SAFETY: the function has the same requirement.
-unsafe impl Registers for Pairs {
+unsafe impl AmxOperand for AmxPairs {
     type Step = Pair;
     type Sums = F32x16;
 
@@ -208,11 +209,11 @@ unsafe impl Registers for Pairs {
     }
 }
 
-/// Quads of bytes: those of A are unsigned, those of B have signs.
-pub(super) struct Quads;
+/// AmxQuads of bytes: those of A are unsigned, those of B have signs.
+pub(super) struct AmxQuads;
 
 // SAFETY: the function has the same requirement.
-unsafe impl Registers for Quads {
+unsafe impl AmxOperand for AmxQuads {
     type Step = Quad;
     type Sums = I32x16;
 
@@ -223,7 +224,7 @@ unsafe impl Registers for Quads {
 }
 
 /// The type of the sums of a tile.
-pub(super) type SumOf<K> = <<K as Registers>::Sums as Lanes>::Elem;
+pub(super) type SumOf<K> = <<K as AmxOperand>::Sums as Lanes>::Elem;
 
 /// The sums of a tile, row by row.
 #[repr(C, align(64))]
@@ -259,7 +260,7 @@ struct Lines<S> {
 /// # Safety
 /// The CPU has AVX-512, and the target is good for its rows and for columns that reach into the last of `W` vectors.
 #[inline(always)]
-unsafe fn with_sums<K: Registers, const W: usize>(target: &Target<SumOf<K>>, add_products: impl FnOnce(*mut SumOf<K>, usize, bool)) {
+unsafe fn with_sums<K: AmxOperand, const W: usize>(target: &Target<SumOf<K>>, add_products: impl FnOnce(*mut SumOf<K>, usize, bool)) {
     if target.cols == W * SIDE && target.finish.is_none() {
         return add_products(target.c, target.ldc, target.load);
     }
@@ -291,7 +292,7 @@ unsafe fn with_sums<K: Registers, const W: usize>(target: &Target<SumOf<K>>, add
 ///
 /// # Safety
 /// The process may use the extension; A and the panel are readable for the rows and steps, and the sums, whose rows are `stride` apart, writable.
-unsafe fn multiply_steps<K: Registers, const W: usize>(
+unsafe fn multiply_steps<K: AmxOperand, const W: usize>(
     rows: usize,
     steps: usize,
     a: Lines<K::Step>,
@@ -300,7 +301,7 @@ unsafe fn multiply_steps<K: Registers, const W: usize>(
 ) {
     let multiply = |first: usize, groups: usize, steps: usize| {
         let operands = Operands {
-            shapes: &Shapes::new(rows, steps),
+            config: &TileConfig::new(rows, steps),
             a: a.a.wrapping_add(first).cast(),
             a_bytes: a.lda * BYTES,
             b: panel.b.wrapping_add(first * panel.ldb).cast(),
@@ -331,7 +332,7 @@ unsafe fn multiply_steps<K: Registers, const W: usize>(
 /// # Safety
 /// The process may use the extension; the pointers of `t` are good for its rows and columns (of B: `W` vectors) and `t.k` steps.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-pub(super) unsafe fn tile<K: Registers, const W: usize>(t: &Tile<K::Step, SumOf<K>>) {
+pub(super) unsafe fn tile<K: AmxOperand, const W: usize>(t: &Tile<K::Step, SumOf<K>>) {
     let target = Target { rows: t.rows, c: t.c, ldc: t.ldc, cols: t.cols, load: t.load, finish: t.finish };
     let (a, panel) = (Lines { a: t.a, lda: LDA }, Panel { b: t.b, ldb: t.ldb });
     // SAFETY: these are the function's requirements.
@@ -340,40 +341,28 @@ pub(super) unsafe fn tile<K: Registers, const W: usize>(t: &Tile<K::Step, SumOf<
     }
 }
 
-/// Like [`tile`], for rows of A where they lie. Rows that are not equally far apart, or that consist of several segments, are copied first.
+/// Like [`tile`], for rows of A where they lie: one segment each, equally far apart, as those of a matrix are.
 ///
 /// # Safety
-/// The process may use the extension; all elements of the segments can be read from the places of `t.rows`, and the other pointers are good for as many rows
+/// The process may use the extension; all elements of the segment can be read from the places of `t.rows`, and the other pointers are good for as many rows
 /// and for `t.cols` columns (of B: `W` vectors).
+///
+/// # Panics
+/// If rows consist of several segments or are not equally far apart.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-pub(super) unsafe fn direct_tile<K: Registers, const W: usize>(t: &DirectTile<'_, K::Step, SumOf<K>>) {
-    let rows = t.rows.len();
-    let target = Target { rows, c: t.c, ldc: t.ldc, cols: t.cols, load: t.load, finish: t.finish };
-    let first_row = t.segments.first().map_or(0, |segment| segment.b);
-    let panel = |row: usize| Panel { b: t.b.wrapping_add(row * t.ldb), ldb: t.ldb };
-    let one_line = match (t.segments, distance(t.rows)) {
-        (&[Segment { a, len, .. }], Some(lda)) if t.step == 1 => Some((Lines { a: t.a.wrapping_add(t.rows[0] + a), lda }, len)),
+pub(super) unsafe fn direct_tile<K: AmxOperand, const W: usize>(t: &DirectTile<'_, K::Step, SumOf<K>>) {
+    let line = match (t.segments, distance(t.rows)) {
+        (&[segment], Some(lda)) if t.step == 1 => Some((segment, lda)),
         _ => None,
     };
-    if let Some((a, steps)) = one_line {
-        // SAFETY: these are the function's requirements.
-        return unsafe {
-            with_sums::<K, W>(&target, |sums, stride, load| multiply_steps::<K, W>(rows, steps, a, panel(first_row), (sums, stride, load)));
-        };
+    assert!(line.is_some(), "{} segments of steps {} apart", t.segments.len(), t.step);
+    let Some((Segment { a, b, len }, lda)) = line else { return };
+    let target = Target { rows: t.rows.len(), c: t.c, ldc: t.ldc, cols: t.cols, load: t.load, finish: t.finish };
+    let (lines, panel) = (Lines { a: t.a.wrapping_add(t.rows[0] + a), lda }, Panel { b: t.b.wrapping_add(b * t.ldb), ldb: t.ldb });
+    // SAFETY: these are the function's requirements.
+    unsafe {
+        with_sums::<K, W>(&target, |sums, stride, load| multiply_steps::<K, W>(target.rows, len, lines, panel, (sums, stride, load)));
     }
-    let add_products = |sums, stride, load| {
-        let multiply = |chunk: Chunk<'_, K::Step>| {
-            let a = Lines { a: chunk.a.as_ptr(), lda: LDA };
-            // SAFETY: these are the function's requirements.
-            unsafe {
-                multiply_steps::<K, W>(rows, chunk.steps.len(), a, panel(chunk.steps.start), (sums, stride, load || !chunk.is_first));
-            }
-        };
-        // SAFETY: as above.
-        unsafe { for_each_chunk(t, multiply) };
-    };
-    // SAFETY: as above.
-    unsafe { with_sums::<K, W>(&target, add_products) };
 }
 
 /// Returns the distance of rows that are equally far apart.
@@ -445,64 +434,4 @@ pub(super) unsafe fn few_rows<const R: usize, const P: usize, const W: usize>(t:
         }
         finish_tile::<F32x16, R, P, W>(sums, t.finish.as_ref(), t.c, t.ldc, t.cols);
     }
-}
-
-/// Like [`few_rows`], for rows of A where they lie, and one panel.
-///
-/// # Safety
-/// The CPU has AVX-512; all elements of the segments can be read from the `R` places of `t.rows`, and the other pointers are good for as many rows and for
-/// `t.cols` columns (of B: `W` vectors).
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-pub(super) unsafe fn few_direct_rows<const R: usize, const W: usize>(t: &DirectTile<'_, Pair, f32>) {
-    let copy = |chunk: Chunk<'_, Pair>| {
-        let tile = Tile {
-            rows: R,
-            k: chunk.steps.len(),
-            a: chunk.a.as_ptr(),
-            b: t.b.wrapping_add(chunk.steps.start * t.ldb),
-            ldb: t.ldb,
-            panel_stride: 0,
-            c: t.c,
-            ldc: t.ldc,
-            cols: t.cols,
-            load: t.load || !chunk.is_first,
-            finish: t.finish.filter(|_| chunk.is_last),
-        };
-        // SAFETY: these are the function's requirements.
-        unsafe { few_rows::<R, 1, W>(&tile) };
-    };
-    // SAFETY: as above.
-    unsafe { for_each_chunk(t, copy) };
-}
-
-/// Rows of A that were copied, [`LDA`] apart, for some rows of B.
-struct Chunk<'a, S> {
-    a: &'a [S],
-    /// The rows of B.
-    steps: Range<usize>,
-    is_first: bool,
-    is_last: bool,
-}
-
-/// Copies the rows of a tile, as many steps at a time as a packed block has, and calls `f` with each chunk: at least one, which may be empty.
-///
-/// # Safety
-/// All elements of the segments can be read from the places of `t.rows`.
-unsafe fn for_each_chunk<S: bytemuck::Pod, C>(t: &DirectTile<'_, S, C>, mut f: impl FnMut(Chunk<'_, S>)) {
-    let start = t.segments.first().map_or(0, |segment| segment.b);
-    let end = t.segments.last().map_or(0, |segment| segment.b + segment.len);
-    with_scratch(t.rows.len() * LDA, |copied: &mut [S]| {
-        for first in (start..end.max(start + 1)).step_by(KC) {
-            let steps = first..end.min(first + KC);
-            for segment in part(t.segments, steps.start, steps.len()) {
-                for (&place, row) in t.rows.iter().zip(copied.chunks_exact_mut(LDA)) {
-                    for (p, element) in row[segment.b - first..][..segment.len].iter_mut().enumerate() {
-                        // SAFETY: the caller guarantees it.
-                        *element = unsafe { *t.a.add(place + segment.a + p * t.step) };
-                    }
-                }
-            }
-            f(Chunk { a: copied, is_first: first == start, is_last: steps.end == end, steps });
-        }
-    });
 }

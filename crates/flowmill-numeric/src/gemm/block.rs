@@ -3,7 +3,6 @@
 use super::direct::Segments;
 use super::driver::Places;
 use super::tile::LDA;
-use crate::parallel;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -43,7 +42,7 @@ impl<S> BlockRows<'_, S> {
             let Range { start, end } = self.chunk(chunk);
             let count = (end - start).div_ceil(FAR_ROWS);
             (0..count).map(move |i| {
-                let part = parallel::piece(end - start, count, i);
+                let part = steps_piece(end - start, count, i);
                 (chunk, start + part.start..start + part.end)
             })
         })
@@ -67,4 +66,28 @@ pub(super) fn steps_piece(len: usize, parts: usize, i: usize) -> Range<usize> {
 pub(super) struct Group {
     pub(super) panel: usize,
     pub(super) count: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tile::KC;
+    use super::steps_piece;
+
+    #[test]
+    fn parts_are_whole_groups_of_steps() {
+        for len in 1..5000usize {
+            for longest in [KC, 9 * KC] {
+                let parts = len.div_ceil(longest);
+                let all: Vec<_> = (0..parts).map(|i| steps_piece(len, parts, i)).collect();
+                assert!(
+                    all.iter().all(|part| part.start.is_multiple_of(16) && !part.is_empty() && part.len() <= longest),
+                    "{len}: {all:?}"
+                );
+                assert!(
+                    all.windows(2).all(|pair| pair[0].end == pair[1].start) && all[0].start == 0 && all[parts - 1].end == len,
+                    "{len}: {all:?}"
+                );
+            }
+        }
+    }
 }

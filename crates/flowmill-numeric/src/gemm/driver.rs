@@ -76,10 +76,11 @@ pub(crate) struct Job<'a, T: Operand, A> {
 // run write disjoint parts of C.
 unsafe impl<T: Operand, A: Sync> Sync for Job<'_, T, A> {}
 
-/// The limit in bytes on the packed rows of A of one block for each byte of a vector, so that they stay in L2 beside the panel that they are multiplied with: 512 KiB
-/// with AVX2, 1 MiB with AVX-512, whose processors have more of it. Each block reads B again, from memory if it is large: a layer of 3 × 3 × 256 × 512 weights and 64
-/// positions takes 0.92 of its time in one block.
-const A_BLOCK_BYTES: usize = 16 << 10;
+/// The limit in bytes on the packed rows of A of one block, so that they stay in L2 beside the panel that they are multiplied with.
+const A_BLOCK_BYTES: usize = 512 << 10;
+/// The limit for kernels of 64-byte vectors, whose processors have more L2. Each block reads B again, from memory if it is large: a layer of 3 × 3 × 256 × 512 weights and
+/// 64 positions takes 0.92 of its time in one block.
+const WIDE_A_BLOCK_BYTES: usize = 1 << 20;
 /// The most bytes of B that stay in the L1 cache beside a tile's rows.
 const NEAR_BYTES: usize = 24 << 10;
 /// The most bytes of B that stay in a core's L2 cache beside all else. A larger result is not in the cache when it is written.
@@ -172,8 +173,9 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         let k_blocks = self.k.div_ceil(K_BLOCK).max(1);
         for k_block in 0..k_blocks {
             let ks = steps_piece(self.k, k_blocks, k_block);
-            let vector = self.kernels.lanes * size_of::<T::Step>();
-            let room = A_BLOCK_BYTES * vector / (size_of::<T::Step>() * ks.len().next_multiple_of(KC).max(KC));
+            let is_wide = self.kernels.lanes * size_of::<T::Step>() == 64;
+            let room =
+                if is_wide { WIDE_A_BLOCK_BYTES } else { A_BLOCK_BYTES } / (size_of::<T::Step>() * ks.len().next_multiple_of(KC).max(KC));
             let row_blocks = rows.len().div_ceil(room.max(self.kernels.max_rows()));
             for row_block in 0..row_blocks {
                 let part = parallel::piece(rows.len(), row_blocks, row_block);

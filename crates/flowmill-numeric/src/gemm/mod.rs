@@ -8,8 +8,9 @@
 //! **Determinism.** Every element of an `f32` or `f64` product is one chain of multiply-adds in the order of `k`, fused if the CPU can fuse them.
 //! So a result depends neither on the number of threads, nor on which other rows or columns are computed with it, nor on whether B was packed; AVX2
 //! and AVX-512 agree too. Bias, residual and activation follow in this order, each rounded. In products of `bfloat16`, whose sums are `f32`, the chain takes
-//! the elements of each pair in reverse order (1, 0, 3, 2, …), as the instructions of AVX512-BF16 do; all instruction sets agree, unless numbers are
-//! denormal, but for AMX, which has a chain for every second element of 32 and adds the sum of both to the result. Products of bytes are exact.
+//! the elements of each pair in reverse order (1, 0, 3, 2, …), as the instructions of AVX512-BF16 do; all instruction sets but AMX agree, unless numbers are
+//! denormal. AMX adds in another order: of each 32 elements of `k`, the even and the odd ones are each one chain from zero, and the sum of both chains is added
+//! to the result. It always takes denormal numbers for zeros, and so must the threads that call it, as those of sessions do. Products of bytes are exact.
 
 mod ahead;
 #[cfg(target_arch = "x86_64")]
@@ -57,8 +58,8 @@ use pack::{Beside, Matrix};
 use crate::parallel;
 use crate::simd::{Isa, isa};
 
-/// Returns true if this process multiplies `bfloat16` in the matrix registers of AMX.
-pub(crate) fn has_matrix_registers() -> bool {
+/// Returns true if this process multiplies `bfloat16` in the tile registers of AMX.
+pub(crate) fn has_amx_bf16() -> bool {
     #[cfg(target_arch = "x86_64")]
     return isa() == Isa::Avx512 && amx::extensions().bf16;
     #[cfg(not(target_arch = "x86_64"))]
@@ -108,7 +109,8 @@ pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedRhs, c: &mut [f32], ld
 }
 
 /// Computes `C[m, n] = epilogue([A1, A2] B[k, n])`, where the rows of A1 and A2 are adjacent and lie side by side. A1 has `k1` columns and A2 the
-/// others. Without A1, B is used from row `k1` on.
+/// others. Without A1, B is used from row `k1` on. A product of `bfloat16` that starts from the sums of A1 has the bits of one product of both if `k1` is even, with
+/// AMX if it is a multiple of 32.
 ///
 /// # Panics
 /// If a slice is too short for its shape, or if B has fewer than `k1` rows.

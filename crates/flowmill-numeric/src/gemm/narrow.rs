@@ -155,7 +155,7 @@ mod tests {
         kernels.into_iter().map(|kernels| (&kernels.0, if kernels.0.max_rows() > 16 { in_groups as Sum } else { chains })).collect()
     }
 
-    /// The kernels that products use.
+    /// Returns the order in which products add on this CPU.
     fn order_in_use() -> Sum {
         if bf16::kernels(isa()).0.max_rows() > 16 { in_groups } else { chains }
     }
@@ -247,7 +247,17 @@ mod tests {
 
     #[test]
     fn long_sums_and_wide_rows_equal_chains() {
-        for (m, k, n) in [(1, 601, 300), (2, 1025, 131), (3, 5001, 33), (17, 2500, 65), (30, 512, 16), (100, 300, 1), (64, 7, 300)] {
+        for (m, k, n) in [
+            (1, 601, 300),
+            (2, 1025, 131),
+            (3, 5001, 33),
+            (17, 2500, 65),
+            (30, 512, 16),
+            (1, 5001, 70),
+            (2, 9300, 131),
+            (100, 300, 1),
+            (64, 7, 300),
+        ] {
             check_shape(m, k, n, 7);
         }
     }

@@ -18,7 +18,7 @@ pub struct PackedBytes {
     sums: Vec<i32>,
 }
 
-/// The least bytes of a column of B that are multiplied in matrix registers: shorter sums take longer to leave them than to be computed in vectors.
+/// The least bytes of a column of B that are multiplied in the tile registers of AMX: shorter sums take longer to leave them than to be computed in vectors.
 const LONG_SUM: usize = 320;
 
 /// Returns the kernels for columns of `k` bytes. All return the same sums.
@@ -69,8 +69,8 @@ impl PackedBytes {
         Self { matrix, zero_of_b, zero, sums }
     }
 
-    /// Returns true if this process multiplies columns of `k` bytes in the matrix registers of AMX.
-    pub fn uses_matrix_registers(k: usize) -> bool {
+    /// Returns true if this process multiplies columns of `k` bytes in the tile registers of AMX.
+    pub(crate) fn uses_amx(k: usize) -> bool {
         kernels_for(k).max_rows() > i8::vector_kernels(isa()).0.max_rows()
     }
 

@@ -1,7 +1,7 @@
 //! The register-tile kernels: a few rows of A times a few panels of B.
 //!
 //! Each element of C is one chain of multiply-adds in the order of `k`, started from zero or from the old value of C. What one step of the chain is
-//! depends on the operands ([`Dot`]).
+//! depends on the operands ([`Dot`]). AMX adds groups of steps in an order of its own (`amx`).
 //! The choice of tile, panel, block or thread does not change that chain, so it does not change a bit of the result.
 
 #[cfg(target_arch = "x86_64")]
@@ -23,6 +23,7 @@ pub const LDA: usize = KC + 16;
 #[derive(Clone, Copy)]
 pub(crate) struct Tile<S, C> {
     /// The rows, as many as the kernel is for.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub rows: usize,
     /// The number of steps.
     pub k: usize,
@@ -325,17 +326,17 @@ macro_rules! kernel_table {
 /// taller tiles have one kernel.
 #[cfg(target_arch = "x86_64")]
 macro_rules! amx_table {
-    ($table:ident, $registers:ty, $rows:literal, $vectors:expr) => {
-        pub(super) static $table: sealed::KernelsOf<<$registers as amx::Registers>::Step, amx::SumOf<$registers>> = {
-            type Step = <$registers as amx::Registers>::Step;
-            type Sum = amx::SumOf<$registers>;
+    ($table:ident, $operand:ty, $rows:literal, $vectors:expr) => {
+        pub(super) static $table: sealed::KernelsOf<<$operand as amx::AmxOperand>::Step, amx::SumOf<$operand>> = {
+            type Step = <$operand as amx::AmxOperand>::Step;
+            type Sum = amx::SumOf<$operand>;
             static FEW: Kernels<Step, Sum> = $vectors;
-            static VECTOR: [TileFn<Step, Sum>; MAX_ROWS] = amx::beginning_with::<$rows, _>(FEW.by_panels[0], amx::tile::<$registers, 1>);
-            static PANEL: [TileFn<Step, Sum>; MAX_ROWS] = amx::beginning_with::<$rows, _>(FEW.by_panels[1], amx::tile::<$registers, 2>);
+            static VECTOR: [TileFn<Step, Sum>; MAX_ROWS] = amx::beginning_with::<$rows, _>(FEW.by_panels[0], amx::tile::<$operand, 1>);
+            static PANEL: [TileFn<Step, Sum>; MAX_ROWS] = amx::beginning_with::<$rows, _>(FEW.by_panels[1], amx::tile::<$operand, 2>);
             static DIRECT_VECTOR: [DirectFn<Step, Sum>; MAX_ROWS] =
-                amx::beginning_with::<$rows, _>(FEW.direct[0], amx::direct_tile::<$registers, 1>);
+                amx::beginning_with::<$rows, _>(FEW.direct[0], amx::direct_tile::<$operand, 1>);
             static DIRECT_PANEL: [DirectFn<Step, Sum>; MAX_ROWS] =
-                amx::beginning_with::<$rows, _>(FEW.direct[1], amx::direct_tile::<$registers, 2>);
+                amx::beginning_with::<$rows, _>(FEW.direct[1], amx::direct_tile::<$operand, 2>);
             sealed::KernelsOf(Kernels {
                 by_panels: [&VECTOR, &PANEL, FEW.by_panels[2], FEW.by_panels[3]],
                 direct: [&DIRECT_VECTOR, &DIRECT_PANEL],
@@ -363,7 +364,7 @@ mod tables_x86 {
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
     amx_table!(
         BF16_AMX,
-        amx::Pairs,
+        amx::AmxPairs,
         2,
         Kernels {
             lanes: amx::SIDE,
@@ -374,12 +375,12 @@ mod tables_x86 {
                 &[amx::few_rows::<1, 4, 2>],
             ],
             direct: [
-                &[amx::few_direct_rows::<1, 1>, amx::few_direct_rows::<2, 1>],
-                &[amx::few_direct_rows::<1, 2>, amx::few_direct_rows::<2, 2>],
+                &[amx::direct_tile::<amx::AmxPairs, 1>, amx::direct_tile::<amx::AmxPairs, 1>],
+                &[amx::direct_tile::<amx::AmxPairs, 2>, amx::direct_tile::<amx::AmxPairs, 2>],
             ],
         }
     );
-    amx_table!(I8_AMX, amx::Quads, 4, I8_AVX512_VNNI.0);
+    amx_table!(I8_AMX, amx::AmxQuads, 4, I8_AVX512_VNNI.0);
     // Widened operands take two registers each.
     kernel_table!(BF16_AVX512, WidenedPairs<F32x16>, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
         [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4] [1]);

@@ -72,23 +72,28 @@ pub(super) enum Packing {
     Words,
     /// Bytes with signs, for vectors.
     Vectors,
-    /// Bytes with signs, for matrix registers.
-    Registers,
+    /// Bytes with signs, for the tile registers of AMX.
+    Tiles,
 }
 
 impl Packing {
-    /// Returns the ways in which this process can multiply sums of `k` weights, the fastest one last. Bytes need instructions that add up exactly, which that of AVX2 does
-    /// not.
+    /// Returns the forms in which this process can multiply sums of `k` weights, the fastest one last.
     pub(super) fn possible(weights: &[i16], k: usize) -> Vec<Packing> {
-        let are_bytes = weights.iter().all(|&weight| i8::try_from(weight).is_ok());
-        #[cfg(target_arch = "x86_64")]
-        if are_bytes && isa() == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vnni") {
-            let registers = PackedBytes::uses_matrix_registers(k).then_some(Packing::Registers);
-            return [Packing::Words, Packing::Vectors].into_iter().chain(registers).collect();
+        let mut possible = vec![Packing::Words];
+        if multiplies_bytes() && weights.iter().all(|&weight| i8::try_from(weight).is_ok()) {
+            possible.push(Packing::Vectors);
+            possible.extend(PackedBytes::uses_amx(k).then_some(Packing::Tiles));
         }
-        let _ = (are_bytes, k);
-        vec![Packing::Words]
+        possible
     }
+}
+
+/// Returns true if this process has instructions that multiply bytes and add up exactly. The instruction of AVX2 saturates.
+pub(super) fn multiplies_bytes() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return isa() == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vnni");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 impl IntegerFilter {
@@ -106,12 +111,15 @@ impl IntegerFilter {
         let k = height * width * inputs;
         let bytes = || -> Vec<i8> { weights.iter().map(|&weight| weight as i8).collect() };
         let matrix = match packing {
-            Packing::Registers => {
+            Packing::Tiles => {
                 let matrix = MatrixRef { data: &bytes()[..], ld: outputs, transposed: false };
                 Matrix::Bytes { matrix: PackedBytes::pack_signed(matrix, k, outputs, 0), zero }
             }
             #[cfg(target_arch = "x86_64")]
-            Packing::Vectors => Matrix::Quads(Quads::pack(&bytes(), k, outputs, zero)),
+            Packing::Vectors => {
+                assert!(multiplies_bytes());
+                Matrix::Quads(Quads::pack(&bytes(), k, outputs, zero))
+            }
             _ => Matrix::Panels(Panels::pack(weights, k, outputs, zero)),
         };
         Self { matrix, height, width }

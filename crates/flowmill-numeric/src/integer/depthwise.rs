@@ -120,16 +120,18 @@ impl DepthwiseFilter {
         let inside = if window.rows_wholly_inside().contains(&y) { window.columns_wholly_inside() } else { 0..0 };
         let mut taps: SmallVec<[&[u8]; 25]> = smallvec![zeros; self.height * self.width];
         let mut pointers: SmallVec<[*const u8; 28]> = SmallVec::new();
+        let step = window.stride_width * channels;
         let mut run = |x: usize, pixels: usize| {
             self.find_taps(window, input, (image, y, x), zeros, &mut taps);
+            let read = (pixels - 1) * step + channels;
+            assert!(taps.iter().all(|tap| tap.len() >= read));
             pointers.clear();
             pointers.extend(taps.iter().map(|tap| tap.as_ptr()));
             // What the last four taps lack has weights of zero.
             let first = pointers.first().copied().unwrap_or(zeros.as_ptr());
             pointers.resize(taps.len().next_multiple_of(4), first);
-            // SAFETY: a tap has its channels; if there are several pixels, their windows lie inside of the image, so that each tap is in it for all of them. The row
-            // holds the results.
-            unsafe { filter.run(&pointers, window.stride_width * channels, pixels, finish, out.as_mut_ptr().add(x * channels)) };
+            // SAFETY: the asserted lengths hold the channels of all pixels, and the row holds the results.
+            unsafe { filter.run(&pointers, step, pixels, finish, out.as_mut_ptr().add(x * channels)) };
         };
         (0..inside.start).chain(inside.end..window.out_width).for_each(|x| run(x, 1));
         if !inside.is_empty() {
@@ -179,7 +181,7 @@ impl DepthwiseFilter {
         columns
     }
 
-    /// Finds the pixels under the window at a position; those outside of the image are `zeros`.
+    /// Finds the pixels under the window at a position, each with all that follows it; those outside of the image are `zeros`.
     fn find_taps<'a>(&self, window: &Window, input: &'a [u8], at: (usize, usize, usize), zeros: &'a [u8], taps: &mut [&'a [u8]]) {
         let (image, y, x) = at;
         let (rows, columns) = (window.rows_inside(y), window.columns_inside(x));
@@ -190,7 +192,7 @@ impl DepthwiseFilter {
             let row = (image * window.in_height + window.input_row(y, i)) * window.in_width;
             for j in columns.clone() {
                 let pixel = (row + window.input_column(x, j)) * self.channels;
-                taps[i * self.width + j] = &input[pixel..pixel + self.channels];
+                taps[i * self.width + j] = &input[pixel..];
             }
         }
     }
@@ -356,6 +358,10 @@ mod tests {
             (window(3, (5, 5), 3, (1, 1), 1, 1, 0), 40),
             (window(1, (40, 40), 32, (5, 3), 1, 1, 2), 16),
             (window(1, (8, 8), 1, (1, 1), 2, 1, 0), 1),
+            (window(1, (7, 9), 144, (3, 3), 1, 1, 1), 20),
+            (window(2, (6, 6), 100, (2, 2), 2, 1, 0), 17),
+            (window(1, (9, 5), 64, (1, 2), 1, 2, 0), 16),
+            (window(1, (6, 8), 33, (2, 3), 2, 2, 1), 3),
         ] {
             for (zero, limit) in [(0u8, 127), (137, 127), (137, 255)] {
                 let input: Vec<u8> = integers(3, w.input_len(), 127).iter().map(|x| (x + 127) as u8).collect();

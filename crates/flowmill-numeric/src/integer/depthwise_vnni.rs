@@ -1,7 +1,7 @@
 //! Depthwise convolutions of bytes by AVX512-VNNI, four taps of 64 channels at a time.
 
 use super::Rescale;
-use crate::simd::{Isa, isa};
+use super::conv::multiplies_bytes;
 use core::arch::x86_64::*;
 
 /// The channels of a block.
@@ -41,8 +41,7 @@ impl InterleavedFilter {
     /// there are so few channels that vectors of 16 bits take less time.
     pub(super) fn pack(weights: &[i16], taps: usize, channels: usize, zero: u8) -> Option<Self> {
         let weights: Vec<i8> = weights.iter().map(|&weight| i8::try_from(weight).ok()).collect::<Option<_>>()?;
-        let has_instructions = isa() == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vnni");
-        if channels < LEAST_CHANNELS || !has_instructions {
+        if channels < LEAST_CHANNELS || !multiplies_bytes() {
             return None;
         }
         let (fours, blocks) = (taps.div_ceil(4), channels.div_ceil(CHANNELS));
