@@ -4,7 +4,6 @@
 //! AVX-512 do. Products of bytes are exact. In products of `bfloat16`, the products of the first numbers of the 16 pairs are a chain of their own, and so are those
 //! of the second numbers. The sum of both chains is added to the result.
 
-use super::direct::{DirectTile, Segment};
 use super::dot::{Dot, Pair, Quad, WidenedPairs};
 use super::tile::{Finish, LDA, Tile, finish_tile};
 use crate::simd::vector::{Lanes, Vector};
@@ -339,40 +338,6 @@ pub(super) unsafe fn tile<K: AmxOperand, const W: usize>(t: &Tile<K::Step, SumOf
     unsafe {
         with_sums::<K, W>(&target, |sums, stride, load| multiply_steps::<K, W>(t.rows, t.k, a, panel, (sums, stride, load)));
     }
-}
-
-/// Like [`tile`], for rows of A where they lie: one segment each, equally far apart, as those of a matrix are.
-///
-/// # Safety
-/// The process may use the extension; all elements of the segment can be read from the places of `t.rows`, and the other pointers are good for as many rows
-/// and for `t.cols` columns (of B: `W` vectors).
-///
-/// # Panics
-/// If rows consist of several segments or are not equally far apart.
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-pub(super) unsafe fn direct_tile<K: AmxOperand, const W: usize>(t: &DirectTile<'_, K::Step, SumOf<K>>) {
-    let line = match (t.segments, distance(t.rows)) {
-        (&[segment], Some(lda)) if t.step == 1 => Some((segment, lda)),
-        _ => None,
-    };
-    assert!(line.is_some(), "{} segments of steps {} apart", t.segments.len(), t.step);
-    let Some((Segment { a, b, len }, lda)) = line else { return };
-    let target = Target { rows: t.rows.len(), c: t.c, ldc: t.ldc, cols: t.cols, load: t.load, finish: t.finish };
-    let (lines, panel) = (Lines { a: t.a.wrapping_add(t.rows[0] + a), lda }, Panel { b: t.b.wrapping_add(b * t.ldb), ldb: t.ldb });
-    // SAFETY: these are the function's requirements.
-    unsafe {
-        with_sums::<K, W>(&target, |sums, stride, load| multiply_steps::<K, W>(target.rows, len, lines, panel, (sums, stride, load)));
-    }
-}
-
-/// Returns the distance of rows that are equally far apart.
-fn distance(rows: &[usize]) -> Option<usize> {
-    let distance = match rows {
-        [] => return None,
-        [_] => 0,
-        [first, second, ..] => second.checked_sub(*first)?,
-    };
-    rows.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(distance)).then_some(distance)
 }
 
 /// Returns the first `N` of `few`, followed by copies of `others`.

@@ -2,14 +2,10 @@
 
 use bytemuck::Pod;
 use half::bf16;
-use smallvec::smallvec;
 use std::marker::PhantomData;
-use std::ops::Range;
 
-use super::direct::{Segment, Segments};
 use super::dot::Pair;
-use super::driver::{Places, Rows};
-use super::pack::crowds_cache;
+use super::driver::Rows;
 use super::tile::{KC, LDA};
 use super::{Epilogue, MatrixRef, PackedB, check_matrix, multiply_packed, with_scratch};
 use crate::parallel;
@@ -83,24 +79,6 @@ impl<T: Pod + Sync, S: Pod + Sync> Rows<S> for StepMatrix<'_, T, S> {
             }
             to[len..].fill(T::zeroed());
         }
-    }
-
-    fn in_place(&self) -> Option<(&[S], Segments)> {
-        let MatrixRef { data, ld, transposed } = self.matrix;
-        let is_whole = ld.is_multiple_of(Self::PER_STEP) && self.columns.is_multiple_of(Self::PER_STEP);
-        if transposed || !is_whole {
-            return None;
-        }
-        let steps = bytemuck::try_cast_slice(&data[..data.len() / Self::PER_STEP * Self::PER_STEP]).ok()?;
-        Some((steps, smallvec![Segment { a: 0, b: 0, len: self.columns / Self::PER_STEP }]))
-    }
-
-    fn crowds_cache(&self) -> bool {
-        crowds_cache::<T>(self.matrix.ld)
-    }
-
-    fn add_places(&self, rows: Range<usize>, places: &mut Places) {
-        places.extend(rows.map(|row| row * self.matrix.ld / Self::PER_STEP));
     }
 }
 

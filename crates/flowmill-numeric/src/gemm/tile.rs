@@ -216,7 +216,7 @@ pub(crate) struct Kernels<S: 'static, C: 'static> {
     /// `by_panels[0]` is for half a panel (one vector), `[1]` for one panel (two vectors), `[2]` for two panels, `[3]` for four;
     /// entry `r - 1` is for `r` rows.
     by_panels: [&'static [TileFn<S, C>]; 4],
-    /// The kernels that read A in place: for half a panel, and for one panel; entry `r - 1` is for `r` rows.
+    /// The kernels that read A in place, if the operands have any: for half a panel, and for one panel; entry `r - 1` is for `r` rows.
     direct: [&'static [DirectFn<S, C>]; 2],
 }
 
@@ -292,33 +292,44 @@ pub(crate) mod sealed {
     pub struct KernelsOf<S: 'static, C: 'static>(pub(crate) super::Kernels<S, C>);
 }
 
+/// Defines the tile kernels of an instruction set from the numbers of rows for which there are tiles of one vector, one panel, two and four panels. Those of
+/// `packed` operands do not read rows in place.
 macro_rules! kernel_table {
     ($table:ident, $dot:ty, [$($features:literal)?] $one:tt $two:tt $four:tt $eight:tt) => {
+        kernel_table!(@table $table, $dot, [$($features)?] {
+            $(#[target_feature(enable = $features)])?
+            unsafe fn direct<const R: usize, const W: usize>(t: &DirectTile<'_, <$dot as Dot>::Step, SumOf<$dot>>) {
+                // SAFETY: the features are enabled here, or the baseline's; the rest is the caller's duty.
+                unsafe { direct_tile::<$dot, R, W>(t) }
+            }
+            kernel_table!(@direct $one $two)
+        } $one $two $four $eight);
+    };
+    ($table:ident, packed $dot:ty, [$($features:literal)?] $one:tt $two:tt $four:tt $eight:tt) => {
+        kernel_table!(@table $table, $dot, [$($features)?] { [&[], &[]] } $one $two $four $eight);
+    };
+    (@direct [$($one:literal)*] [$($two:literal)*]) => {
+        [&[$(direct::<$one, 1>),*], &[$(direct::<$two, 2>),*]]
+    };
+    (@table $table:ident, $dot:ty, [$($features:literal)?] $direct:block
+        [$($one:literal)*] [$($two:literal)*] [$($four:literal)*] [$($eight:literal)*]) => {
         pub(super) static $table: sealed::KernelsOf<<$dot as Dot>::Step, SumOf<$dot>> = {
             $(#[target_feature(enable = $features)])?
             unsafe fn kernel<const R: usize, const P: usize, const W: usize>(t: &Tile<<$dot as Dot>::Step, SumOf<$dot>>) {
                 // SAFETY: the features are enabled here, or the baseline's; the rest is the caller's duty.
                 unsafe { tile::<$dot, R, P, W>(t) }
             }
-            $(#[target_feature(enable = $features)])?
-            unsafe fn direct<const R: usize, const W: usize>(t: &DirectTile<'_, <$dot as Dot>::Step, SumOf<$dot>>) {
-                // SAFETY: as above.
-                unsafe { direct_tile::<$dot, R, W>(t) }
-            }
-            kernel_table!(@table $dot, $one $two $four $eight)
+            sealed::KernelsOf(Kernels {
+                lanes: <<$dot as Dot>::Sums as Lanes>::LANES,
+                by_panels: [
+                    &[$(kernel::<$one, 1, 1>),*],
+                    &[$(kernel::<$two, 1, 2>),*],
+                    &[$(kernel::<$four, 2, 2>),*],
+                    &[$(kernel::<$eight, 4, 2>),*],
+                ],
+                direct: $direct,
+            })
         };
-    };
-    (@table $dot:ty, [$($one:literal)*] [$($two:literal)*] [$($four:literal)*] [$($eight:literal)*]) => {
-        sealed::KernelsOf(Kernels {
-            lanes: <<$dot as Dot>::Sums as Lanes>::LANES,
-            by_panels: [
-                &[$(kernel::<$one, 1, 1>),*],
-                &[$(kernel::<$two, 1, 2>),*],
-                &[$(kernel::<$four, 2, 2>),*],
-                &[$(kernel::<$eight, 4, 2>),*],
-            ],
-            direct: [&[$(direct::<$one, 1>),*], &[$(direct::<$two, 2>),*]],
-        })
     };
 }
 
@@ -333,15 +344,7 @@ macro_rules! amx_table {
             static FEW: Kernels<Step, Sum> = $vectors;
             static VECTOR: [TileFn<Step, Sum>; MAX_ROWS] = amx::beginning_with::<$rows, _>(FEW.by_panels[0], amx::tile::<$operand, 1>);
             static PANEL: [TileFn<Step, Sum>; MAX_ROWS] = amx::beginning_with::<$rows, _>(FEW.by_panels[1], amx::tile::<$operand, 2>);
-            static DIRECT_VECTOR: [DirectFn<Step, Sum>; MAX_ROWS] =
-                amx::beginning_with::<$rows, _>(FEW.direct[0], amx::direct_tile::<$operand, 1>);
-            static DIRECT_PANEL: [DirectFn<Step, Sum>; MAX_ROWS] =
-                amx::beginning_with::<$rows, _>(FEW.direct[1], amx::direct_tile::<$operand, 2>);
-            sealed::KernelsOf(Kernels {
-                by_panels: [&VECTOR, &PANEL, FEW.by_panels[2], FEW.by_panels[3]],
-                direct: [&DIRECT_VECTOR, &DIRECT_PANEL],
-                ..FEW
-            })
+            sealed::KernelsOf(Kernels { by_panels: [&VECTOR, &PANEL, FEW.by_panels[2], FEW.by_panels[3]], ..FEW })
         };
     };
 }
@@ -358,9 +361,9 @@ mod tables_x86 {
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
     kernel_table!(F64_AVX512, F64x8, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
-    kernel_table!(BF16_AVX512_BF16, Bf16x32, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512bf16"]
+    kernel_table!(BF16_AVX512_BF16, packed Bf16x32, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512bf16"]
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
-    kernel_table!(I8_AVX512_VNNI, Bytes64, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni"]
+    kernel_table!(I8_AVX512_VNNI, packed Bytes64, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni"]
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
     amx_table!(
         BF16_AMX,
@@ -374,26 +377,23 @@ mod tables_x86 {
                 &[amx::few_rows::<1, 2, 2>, amx::few_rows::<2, 2, 2>],
                 &[amx::few_rows::<1, 4, 2>],
             ],
-            direct: [
-                &[amx::direct_tile::<amx::AmxPairs, 1>, amx::direct_tile::<amx::AmxPairs, 1>],
-                &[amx::direct_tile::<amx::AmxPairs, 2>, amx::direct_tile::<amx::AmxPairs, 2>],
-            ],
+            direct: [&[], &[]],
         }
     );
     amx_table!(I8_AMX, amx::AmxQuads, 4, I8_AVX512_VNNI.0);
     // Widened operands take two registers each.
-    kernel_table!(BF16_AVX512, WidenedPairs<F32x16>, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
+    kernel_table!(BF16_AVX512, packed WidenedPairs<F32x16>, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
         [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4] [1]);
-    kernel_table!(I8_AVX512, WidenedBytes64, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
+    kernel_table!(I8_AVX512, packed WidenedBytes64, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
         [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4] [1]);
     // 16 registers: 6 rows x 2 vectors of C, 2 of B, 1 of A.
     kernel_table!(F32_AVX2, F32x8, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
         [1 2 3 4 5 6] [1 2 3 4 5 6] [1 2] [1]);
     kernel_table!(F64_AVX2, F64x4, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
         [1 2 3 4 5 6] [1 2 3 4 5 6] [1 2] [1]);
-    kernel_table!(BF16_AVX2, WidenedPairs<F32x8>, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
+    kernel_table!(BF16_AVX2, packed WidenedPairs<F32x8>, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
         [1 2 3 4] [1 2 3 4] [1] []);
-    kernel_table!(I8_AVX2, WidenedBytes32, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
+    kernel_table!(I8_AVX2, packed WidenedBytes32, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
         [1 2 3 4] [1 2 3 4] [1] []);
 }
 #[cfg(target_arch = "x86_64")]
@@ -404,8 +404,8 @@ use tables_x86::{
 
 kernel_table!(F32_PORTABLE, Portable<f32, 4>, [] [1 2 3 4] [1 2 3 4] [1] []);
 kernel_table!(F64_PORTABLE, Portable<f64, 2>, [] [1 2 3 4] [1 2 3 4] [1] []);
-kernel_table!(BF16_PORTABLE, WidenedPairs<Portable<f32, 4>>, [] [1 2 3 4] [1 2 3 4] [1] []);
-kernel_table!(I8_PORTABLE, PortableQuads, [] [1 2 3 4] [1 2 3 4] [1] []);
+kernel_table!(BF16_PORTABLE, packed WidenedPairs<Portable<f32, 4>>, [] [1 2 3 4] [1 2 3 4] [1] []);
+kernel_table!(I8_PORTABLE, packed PortableQuads, [] [1 2 3 4] [1 2 3 4] [1] []);
 
 macro_rules! operand {
     ($t:ty, $step:ty, $sum:ty, $avx512:ident $avx2:ident $portable:ident $(, $feature:tt $extended:ident, $amx_feature:ident $amx:ident)?) => {
