@@ -248,9 +248,9 @@ fn text_of_a_file_has_a_bounded_number_of_choices() {
     assert_eq!((read.choices.len(), read.ignored_lines), (4096, 0));
 }
 
-/// Returns a session of a convolution of 3 × 3 over images of 32 × 32 with 32 channels, which takes more than [`MIN_STEP`] by any estimate.
+/// Returns a session of a convolution of 3 × 3 over images of 48 × 48 with 32 channels, which takes more than [`MIN_STEP`] by any estimate.
 fn session(tuning: TuningOptions, threads: usize) -> Arc<Session> {
-    let text = "x = Placeholder() {dtype=f32, shape=[?,32,32,32]}\n\
+    let text = "x = Placeholder() {dtype=f32, shape=[?,48,48,32]}\n\
                 w = Const() {value=f32[]{0.5}}\n\
                 y = Conv2D(x, w) {strides=[1,1,1,1], padding=\"SAME\"}\n";
     let mut graph = parse_graph(text, &registry().unwrap(), &ConstantTable::default()).unwrap();
@@ -263,15 +263,15 @@ fn session(tuning: TuningOptions, threads: usize) -> Arc<Session> {
 
 /// Returns the bits of the session's output for `batch` images, of which the first is always the same.
 fn output(session: &Session, batch: usize) -> Vec<u32> {
-    let x: Vec<f32> = (0..batch * 32 * 32 * 32).map(|i| (i % 101) as f32 / 10.0 - 5.0).collect();
-    let x = Tensor::from_slice(Shape::from([batch, 32, 32, 32]), &x).unwrap();
+    let x: Vec<f32> = (0..batch * 48 * 48 * 32).map(|i| (i % 101) as f32 / 10.0 - 5.0).collect();
+    let x = Tensor::from_slice(Shape::from([batch, 48, 48, 32]), &x).unwrap();
     let y = session.run(&[("x:0", x)], &["y:0"], &[]).unwrap();
     y[0].as_slice::<f32>().unwrap().iter().map(|y| y.to_bits()).collect()
 }
 
 /// Returns the key of that convolution.
 fn key() -> String {
-    let window = flowmill_numeric::window::Window::square(1, 32, 32, 3, 1, 1);
+    let window = flowmill_numeric::window::Window::square(1, 48, 32, 3, 1, 1);
     flowmill_numeric::conv::ConvLayer::new(flowmill_numeric::gemm::Precision::F32, &window, 32, 1).unwrap().to_string()
 }
 
