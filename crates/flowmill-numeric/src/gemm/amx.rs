@@ -5,7 +5,8 @@
 //! of the second numbers. The sum of both chains is added to the result.
 
 use super::dot::{Dot, Pair, Quad, WidenedPairs};
-use super::tile::{Finish, LDA, Tile, finish_tile};
+use super::tile::{LDA, Tile, finish_tile};
+use crate::simd::limit;
 use crate::simd::vector::{Lanes, Vector};
 use crate::simd::x86::{F32x16, I32x16};
 use core::arch::asm;
@@ -31,7 +32,7 @@ pub(super) struct Extensions {
 pub(super) fn extensions() -> Extensions {
     static FOUND: OnceLock<Extensions> = OnceLock::new();
     *FOUND.get_or_init(|| {
-        if std::env::var("FLOWMILL_MAX_ISA").as_deref() == Ok("avx512") {
+        if limit().is_some() {
             return Extensions::default();
         }
         // SAFETY: CPUs with AVX-512 have the leaf. The call is safe since Rust 1.94.
@@ -97,12 +98,11 @@ pub(super) struct Operands {
     load: bool,
 }
 
-/// Defines a function that multiplies groups of steps for a tile of `rows` rows and of one or two vectors of columns. Each shape has one block of assembly,
-/// because registers are named in its text and keep their values within it alone. `ldtilecfg` sets all of them to zero.
+/// Defines [`AmxOperand::multiply`] by the instruction `$product`. Each shape of a tile has one block of assembly, because registers are named in its text and keep
+/// their values within it alone. `ldtilecfg` sets all of them to zero.
 macro_rules! multiply {
-    ($(#[$meta:meta])* $name:ident, $product:literal) => {
-        $(#[$meta])*
-        unsafe fn $name(o: &Operands, rows: usize, vectors: usize) {
+    ($product:literal) => {
+        unsafe fn multiply(o: &Operands, rows: usize, vectors: usize) {
             match (rows > SIDE, vectors > 1) {
                 (true, true) => multiply!(@block o,
                     ["tileloadd tmm0, [{c} + {c_bytes}*1]", "tileloadd tmm1, [{c} + {c_bytes}*1 + 64]",
@@ -166,17 +166,6 @@ macro_rules! multiply {
     };
 }
 
-multiply!(
-    /// # Safety
-    /// The process may use AMX-BF16; the operands are good for the rows, vectors and groups.
-    multiply_pairs, "tdpbf16ps"
-);
-multiply!(
-    /// # Safety
-    /// The process may use AMX-INT8; the operands are good for the rows, vectors and groups.
-    multiply_quads, "tdpbusd"
-);
-
 /// A kind of operands that AMX multiplies.
 ///
 /// # Safety
@@ -194,32 +183,26 @@ pub(super) unsafe trait AmxOperand {
     unsafe fn multiply(o: &Operands, rows: usize, vectors: usize);
 }
 
-/// AmxPairs of `bfloat16`.
+/// Pairs of `bfloat16`.
 pub(super) struct AmxPairs;
 
-// SAFETY: the function has the same requirement.
+// SAFETY: the instruction is one of AMX-BF16.
 unsafe impl AmxOperand for AmxPairs {
     type Step = Pair;
     type Sums = F32x16;
 
-    unsafe fn multiply(o: &Operands, rows: usize, vectors: usize) {
-        // SAFETY: these are the function's requirements.
-        unsafe { multiply_pairs(o, rows, vectors) }
-    }
+    multiply!("tdpbf16ps");
 }
 
-/// AmxQuads of bytes: those of A are unsigned, those of B have signs.
+/// Quads of bytes: those of A are unsigned, those of B have signs.
 pub(super) struct AmxQuads;
 
-// SAFETY: the function has the same requirement.
+// SAFETY: the instruction is one of AMX-INT8.
 unsafe impl AmxOperand for AmxQuads {
     type Step = Quad;
     type Sums = I32x16;
 
-    unsafe fn multiply(o: &Operands, rows: usize, vectors: usize) {
-        // SAFETY: these are the function's requirements.
-        unsafe { multiply_quads(o, rows, vectors) }
-    }
+    multiply!("tdpbusd");
 }
 
 /// The type of the sums of a tile.
@@ -229,114 +212,71 @@ pub(super) type SumOf<K> = <<K as AmxOperand>::Sums as Lanes>::Elem;
 #[repr(C, align(64))]
 struct Sums<V, const W: usize>([[MaybeUninit<V>; W]; MAX_ROWS]);
 
-/// The tile of C that is computed.
-struct Target<C> {
-    rows: usize,
-    c: *mut C,
-    ldc: usize,
-    cols: usize,
-    load: bool,
-    finish: Option<Finish<C>>,
-}
-
-/// A panel of B.
-#[derive(Clone, Copy)]
-struct Panel<S> {
-    b: *const S,
-    ldb: usize,
-}
-
-/// Rows of A, equally far apart.
-#[derive(Clone, Copy)]
-struct Lines<S> {
-    a: *const S,
-    lda: usize,
-}
-
-/// Computes a tile whose sums are stored in between by the function that is called with them, and finishes it. The sums of a tile that is whole and needs no
-/// epilogue are those of C.
+/// Computes a tile of any height. The sums of a tile that is whole and needs no epilogue are those of C, others are stored in between.
 ///
-/// # Safety
-/// The CPU has AVX-512, and the target is good for its rows and for columns that reach into the last of `W` vectors.
-#[inline(always)]
-unsafe fn with_sums<K: AmxOperand, const W: usize>(target: &Target<SumOf<K>>, add_products: impl FnOnce(*mut SumOf<K>, usize, bool)) {
-    if target.cols == W * SIDE && target.finish.is_none() {
-        return add_products(target.c, target.ldc, target.load);
-    }
-    // SAFETY: all accesses lie inside of C and of the sums, whose rows are written before they are read.
-    unsafe {
-        let mut sums = Sums([[MaybeUninit::<K::Sums>::uninit(); W]; MAX_ROWS]);
-        let first: *mut SumOf<K> = sums.0.as_mut_ptr().cast();
-        if target.load {
-            for i in 0..target.rows {
-                for w in 0..W {
-                    let count = target.cols.saturating_sub(w * SIDE).min(SIDE);
-                    K::Sums::load_part(target.c.add(i * target.ldc + w * SIDE), count).store(first.add((i * W + w) * SIDE));
-                }
-            }
-        }
-        add_products(first, W * SIDE, target.load);
-        for i in 0..target.rows {
-            let mut row = [K::Sums::zero(); W];
-            for (w, v) in row.iter_mut().enumerate() {
-                *v = K::Sums::load(first.add((i * W + w) * SIDE));
-            }
-            let finish = target.finish.map(|f| f.at(i, 0));
-            finish_tile::<K::Sums, 1, 1, W>([[row]], finish.as_ref(), target.c.add(i * target.ldc), target.ldc, target.cols);
-        }
-    }
-}
-
-/// Adds the products of `steps` steps to `rows` rows of sums of `W` vectors.
-///
-/// # Safety
-/// The process may use the extension; A and the panel are readable for the rows and steps, and the sums, whose rows are `stride` apart, writable.
-unsafe fn multiply_steps<K: AmxOperand, const W: usize>(
-    rows: usize,
-    steps: usize,
-    a: Lines<K::Step>,
-    panel: Panel<K::Step>,
-    (sums, stride, load): (*mut SumOf<K>, usize, bool),
-) {
-    let multiply = |first: usize, groups: usize, steps: usize| {
-        let operands = Operands {
-            config: &TileConfig::new(rows, steps),
-            a: a.a.wrapping_add(first).cast(),
-            a_bytes: a.lda * BYTES,
-            b: panel.b.wrapping_add(first * panel.ldb).cast(),
-            b_bytes: panel.ldb * BYTES,
-            groups,
-            sums: sums.cast(),
-            sums_bytes: stride * BYTES,
-            load: load || first > 0,
-        };
-        // SAFETY: the caller guarantees it.
-        unsafe { K::multiply(&operands, rows, W) };
-    };
-    let rest = steps % SIDE;
-    if steps >= SIDE {
-        multiply(0, steps / SIDE, SIDE);
-    }
-    if rest > 0 {
-        multiply(steps - rest, 1, rest);
-    }
-    if steps == 0 && !load {
-        for i in 0..rows {
-            // SAFETY: as above.
-            unsafe { (0..W).for_each(|w| K::Sums::zero().store(sums.add(i * stride + w * SIDE))) };
-        }
-    }
-}
-
 /// # Safety
 /// The process may use the extension; the pointers of `t` are good for its rows and columns (of B: `W` vectors) and `t.k` steps.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
 pub(super) unsafe fn tile<K: AmxOperand, const W: usize>(t: &Tile<K::Step, SumOf<K>>) {
-    let target = Target { rows: t.rows, c: t.c, ldc: t.ldc, cols: t.cols, load: t.load, finish: t.finish };
-    let (a, panel) = (Lines { a: t.a, lda: LDA }, Panel { b: t.b, ldb: t.ldb });
-    // SAFETY: these are the function's requirements.
+    // SAFETY: all accesses lie inside of C and of the sums, whose rows are written before they are read.
     unsafe {
-        with_sums::<K, W>(&target, |sums, stride, load| multiply_steps::<K, W>(t.rows, t.k, a, panel, (sums, stride, load)));
+        if t.cols == W * SIDE && t.finish.is_none() {
+            return add_products::<K, W>(t, t.c, t.ldc);
+        }
+        let mut sums = Sums([[MaybeUninit::<K::Sums>::uninit(); W]; MAX_ROWS]);
+        let first: *mut SumOf<K> = sums.0.as_mut_ptr().cast();
+        if t.load {
+            for i in 0..t.rows {
+                for w in 0..W {
+                    let count = t.cols.saturating_sub(w * SIDE).min(SIDE);
+                    K::Sums::load_part(t.c.add(i * t.ldc + w * SIDE), count).store(first.add((i * W + w) * SIDE));
+                }
+            }
+        }
+        add_products::<K, W>(t, first, W * SIDE);
+        for i in 0..t.rows {
+            let mut row = [K::Sums::zero(); W];
+            for (w, v) in row.iter_mut().enumerate() {
+                *v = K::Sums::load(first.add((i * W + w) * SIDE));
+            }
+            let finish = t.finish.map(|f| f.at(i, 0));
+            finish_tile::<K::Sums, 1, 1, W>([[row]], finish.as_ref(), t.c.add(i * t.ldc), t.ldc, t.cols);
+        }
+    }
+}
+
+/// Adds the products of a tile to its sums, or writes them if the tile loads none.
+///
+/// # Safety
+/// The requirements of [`tile`] hold, and the sums, whose rows of `W` vectors are `stride` apart, are writable.
+unsafe fn add_products<K: AmxOperand, const W: usize>(t: &Tile<K::Step, SumOf<K>>, sums: *mut SumOf<K>, stride: usize) {
+    let multiply = |first: usize, groups: usize, steps: usize| {
+        let operands = Operands {
+            config: &TileConfig::new(t.rows, steps),
+            a: t.a.wrapping_add(first).cast(),
+            a_bytes: LDA * BYTES,
+            b: t.b.wrapping_add(first * t.ldb).cast(),
+            b_bytes: t.ldb * BYTES,
+            groups,
+            sums: sums.cast(),
+            sums_bytes: stride * BYTES,
+            load: t.load || first > 0,
+        };
+        // SAFETY: the caller guarantees it.
+        unsafe { K::multiply(&operands, t.rows, W) };
+    };
+    let rest = t.k % SIDE;
+    if t.k >= SIDE {
+        multiply(0, t.k / SIDE, SIDE);
+    }
+    if rest > 0 {
+        multiply(t.k - rest, 1, rest);
+    }
+    if t.k == 0 && !t.load {
+        for i in 0..t.rows {
+            // SAFETY: the caller guarantees it.
+            unsafe { (0..W).for_each(|w| K::Sums::zero().store(sums.add(i * stride + w * SIDE))) };
+        }
     }
 }
 

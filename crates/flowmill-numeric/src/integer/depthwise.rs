@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::depthwise_vnni::{InterleavedFilter, InterleavedRescale};
-use super::{LANES, Rescale, Rescaled, for_row_blocks, pack_pairs};
+use super::{LANES, Rescale, Rescaled, for_row_blocks, pack_groups};
 use crate::gemm::with_scratch;
 use crate::simd::{Isa, isa};
 use crate::window::Window;
@@ -34,7 +34,7 @@ impl DepthwiseFilter {
     /// # Panics
     /// If there are fewer weights than the sizes say.
     pub fn pack(weights: &[i16], [height, width, channels]: [usize; 3], zero: u8) -> Self {
-        let (packed, start) = pack_pairs(weights, height * width, channels, zero);
+        let (packed, start) = pack_groups::<2, _>(weights, height * width, channels, zero);
         Self {
             weights: packed,
             start,

@@ -315,17 +315,17 @@ mod x86 {
     }
 }
 
-/// Packs a dense matrix of integers, one row per factor of a sum, for instructions that add the products of two neighbouring integers of 16 bits. Returns for each
-/// block of [`LANES`] columns and each pair of rows the weights of both, column by column (`[blocks, pairs, LANES, 2]`), and the sum that each column starts with:
-/// minus the zero point times the sum of the column. What a pair or a block lacks is zeros.
-fn pack_pairs(matrix: &[i16], rows: usize, columns: usize, zero: u8) -> (Vec<i16>, Vec<i32>) {
-    let (pairs, blocks) = (rows.div_ceil(2), columns.div_ceil(LANES));
-    let mut weights = vec![0; blocks * pairs * LANES * 2];
+/// Packs a dense matrix of integers, one row per factor of a sum, for instructions that add the products of `N` neighbouring integers. Returns for each block of
+/// [`LANES`] columns and each `N` rows the weights of these, column by column (`[blocks, groups, LANES, N]`), and the sum that each column starts with:
+/// minus the zero point times the sum of the column. What a group or a block lacks is zeros.
+fn pack_groups<const N: usize, T: Copy + Default + Into<i32>>(matrix: &[T], rows: usize, columns: usize, zero: u8) -> (Vec<T>, Vec<i32>) {
+    let (groups, blocks) = (rows.div_ceil(N), columns.div_ceil(LANES));
+    let mut weights = vec![T::default(); blocks * groups * LANES * N];
     let mut start = vec![0i32; blocks * LANES];
     for row in 0..rows {
         for (column, &weight) in matrix[row * columns..][..columns].iter().enumerate() {
-            weights[((column / LANES * pairs + row / 2) * LANES + column % LANES) * 2 + row % 2] = weight;
-            start[column] = start[column].wrapping_sub(i32::from(zero) * i32::from(weight));
+            weights[((column / LANES * groups + row / N) * LANES + column % LANES) * N + row % N] = weight;
+            start[column] = start[column].wrapping_sub(i32::from(zero) * weight.into());
         }
     }
     (weights, start)

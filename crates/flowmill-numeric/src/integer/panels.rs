@@ -1,6 +1,6 @@
 //! Products of bytes with panels of weights, whose sums are rescaled before they leave the registers.
 
-use super::{LANES, Rescale, Rescaled, pack_pairs};
+use super::{LANES, Rescale, Rescaled, pack_groups};
 use crate::gemm::with_scratch;
 use crate::simd::Isa;
 
@@ -30,7 +30,7 @@ impl Panels {
     /// # Panics
     /// If there are fewer weights than the sizes say.
     pub(super) fn pack(matrix: &[i16], k: usize, n: usize, zero: u8) -> Self {
-        let (weights, start) = pack_pairs(matrix, k, n, zero);
+        let (weights, start) = pack_groups::<2, _>(matrix, k, n, zero);
         Self { weights, start, zero, k, n }
     }
 

@@ -1,6 +1,6 @@
 //! Products of bytes by AVX512-VNNI, whose sums are rescaled before they leave the registers.
 
-use super::{LANES, Rescale, Rescaled};
+use super::{LANES, Rescale, Rescaled, pack_groups};
 use crate::gemm::with_scratch;
 
 /// A matrix `[k, n]` of bytes with signs in panels of [`LANES`] columns. Rows are in fours, because the instruction adds four products; what a four or a panel
@@ -22,14 +22,7 @@ impl Quads {
     /// # Panics
     /// If there are fewer weights than the sizes say.
     pub(super) fn pack(matrix: &[i8], k: usize, n: usize, zero: u8) -> Self {
-        let (fours, panels) = (k.div_ceil(4), n.div_ceil(LANES));
-        let (mut weights, mut start) = (vec![0; panels * fours * LANES * 4], vec![0i32; panels * LANES]);
-        for row in 0..k {
-            for (column, &weight) in matrix[row * n..][..n].iter().enumerate() {
-                weights[((column / LANES * fours + row / 4) * LANES + column % LANES) * 4 + row % 4] = weight;
-                start[column] = start[column].wrapping_sub(i32::from(zero) * i32::from(weight));
-            }
-        }
+        let (weights, start) = pack_groups::<4, _>(matrix, k, n, zero);
         Self { weights, start, zero, k, n }
     }
 

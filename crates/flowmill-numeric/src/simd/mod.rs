@@ -71,14 +71,17 @@ impl Isa {
 #[inline]
 pub fn isa() -> Isa {
     static ISA: OnceLock<Isa> = OnceLock::new();
-    *ISA.get_or_init(|| {
-        let widest = Isa::detect();
-        match std::env::var("FLOWMILL_MAX_ISA").as_deref() {
-            Ok("portable") => Isa::Portable,
-            Ok("avx2") => widest.min(Isa::Avx2),
-            _ => widest,
-        }
-    })
+    *ISA.get_or_init(|| limit().map_or(Isa::detect(), |limit| limit.min(Isa::detect())))
+}
+
+/// Returns the instruction set that the environment names.
+pub(crate) fn limit() -> Option<Isa> {
+    match std::env::var("FLOWMILL_MAX_ISA").as_deref() {
+        Ok("portable") => Some(Isa::Portable),
+        Ok("avx2") => Some(Isa::Avx2),
+        Ok("avx512") => Some(Isa::Avx512),
+        _ => None,
+    }
 }
 
 /// Defines functions whose bodies are compiled for every [`Isa`] and chosen at run time.
