@@ -1,6 +1,6 @@
 //! Depthwise convolution of NHWC images: each input channel has its own filters.
 
-use super::{depthwise_bands, runs};
+use super::{depthwise_bands, depthwise_wide, runs};
 use crate::gemm::{Epilogue, with_scratch};
 use crate::parallel;
 use crate::simd::{Isa, isa};
@@ -59,6 +59,10 @@ pub(super) fn depthwise_for(
     }
     if multiplier > 1 {
         return with_repeated_channels(isa, window, multiplier, input, filter, output, epilogue);
+    }
+    if depthwise_wide::is_worthwhile(isa, window) {
+        depthwise_wide::compute(isa, window, input, filter, output, epilogue);
+        return;
     }
     if depthwise_bands::is_worthwhile(window) {
         depthwise_bands::compute(isa, window, input, filter, output, epilogue);

@@ -4,7 +4,7 @@
 //! stride, since only every stride-th element of the filter meets an input position. The gradient of a row of the filter is summed in registers along
 //! the rows of the image.
 
-use super::depthwise::{add_products, check_shapes, for_each_row};
+use super::depthwise::{add_products, check_shapes, depthwise_conv2d, for_each_row};
 use super::phases::Phase;
 use super::runs::{self, Layout};
 use crate::gemm::{Epilogue, with_scratch};
@@ -25,6 +25,10 @@ pub fn depthwise_backprop_input(window: &Window, multiplier: usize, filter: &[f3
     let channels = check_shapes(window, multiplier, filter.len(), out_backprop.len());
     let row_len = window.in_width * window.channels;
     if let Some(phases) = Phases::new(window, multiplier, filter) {
+        if let ([row], [column], [filter]) = (&phases.rows[..], &phases.columns[..], &phases.filters[..]) {
+            let window = Phase::window(window, row, column, window.channels);
+            return depthwise_conv2d(&window, 1, out_backprop, filter, input_backprop, &Epilogue::default());
+        }
         let one_row = |row: usize, to: &mut [f32]| phases.row(row / window.in_height, row % window.in_height, out_backprop, to);
         return for_each_row(window.batch * window.in_height, row_len, window.work(channels), input_backprop, one_row);
     }

@@ -178,15 +178,6 @@ impl Costs {
     }
 }
 
-/// Returns the lanes of a vector of `f32`.
-fn lanes(isa: Isa) -> usize {
-    match isa {
-        Isa::Avx512 => 16,
-        Isa::Avx2 => 8,
-        Isa::Portable => 4,
-    }
-}
-
 /// Returns the methods that can compute a convolution, with their times for the whole batch.
 fn estimates(isa: Isa, precision: Precision, window: &Window, out_channels: usize, groups: usize) -> impl Iterator<Item = MethodEstimate> {
     let possible = Method::ALL.into_iter().filter(move |method| method.can_compute(window, out_channels, groups));
@@ -212,7 +203,7 @@ pub(super) fn method_on(isa: Isa, precision: Precision, window: &Window, out_cha
 }
 
 fn estimate(isa: Isa, method: Method, precision: Precision, window: &Window, out_channels: usize, groups: usize) -> MethodEstimate {
-    let (costs, lanes, groups) = (Costs::of(isa), lanes(isa), groups.max(1));
+    let (costs, lanes, groups) = (Costs::of(isa), isa.lanes(), groups.max(1));
     let (taps, depth, per_group) = (window.height * window.width, window.channels / groups, out_channels / groups);
     let (positions, outputs) = (window.positions() as f64, window.positions() as f64 * out_channels as f64);
     let weights = (taps * depth * out_channels) as f64;
@@ -253,7 +244,9 @@ fn estimate(isa: Isa, method: Method, precision: Precision, window: &Window, out
             let PlaneCosts { multiply, expanded, output, filled } = costs.planes;
             let pixels = (window.batch * window.in_height * window.in_width) as f64;
             let looped = (window.channels as f64) * filled * f64::from(!planes::is_specialised(per_group));
-            (positions * weights * multiply + pixels * ((depth * out_channels) as f64 * expanded + looped) + outputs * output, weights)
+            let expansion = pixels * ((depth * out_channels) as f64 * expanded + looped);
+            let expansion = if planes::is_depthwise(window, out_channels, groups) { 0.0 } else { expansion };
+            (positions * weights * multiply + expansion + outputs * output, weights)
         }
     };
     MethodEstimate { method, nanoseconds, packing_nanoseconds: packed * PACKING_NANOSECONDS }

@@ -13,6 +13,7 @@ mod blocks;
 pub mod depthwise;
 mod depthwise_bands;
 mod depthwise_gradients;
+mod depthwise_wide;
 mod filter_gradient;
 mod method;
 mod narrow;

@@ -4,7 +4,7 @@
 //! has input channels: plane `r` has, for each output channel, channel `r` of its group. The convolution is then the sum of depthwise ones, one for each
 //! plane, whose filters lie side by side in the HWIO filter as it is.
 
-use super::depthwise::for_each_band;
+use super::depthwise::{depthwise_conv2d, for_each_band};
 use super::runs::{self, Layout};
 use crate::gemm::{Epilogue, with_scratch};
 use crate::parallel;
@@ -19,9 +19,15 @@ const BAND_ELEMENTS: usize = 1 << 17;
 /// The number of output channels that are computed at a time, rounded to whole groups.
 const BLOCK_CHANNELS: usize = 64;
 
-/// Returns true if convolutions over the window should be considered for planes: there are groups, and they are small.
+/// Returns true if convolutions over the window should be considered for planes: there are groups, and they are small, or it is a depthwise convolution.
 pub(super) fn can_compute(w: &Window, out_channels: usize, groups: usize) -> bool {
-    groups > 1 && out_channels / groups <= MAX_CHANNELS && w.channels / groups <= MAX_CHANNELS
+    let are_small = out_channels / groups <= MAX_CHANNELS && w.channels / groups <= MAX_CHANNELS;
+    groups > 1 && are_small || is_depthwise(w, out_channels, groups)
+}
+
+/// Returns true if each input channel has one filter, so that the input is its only plane.
+pub(super) fn is_depthwise(w: &Window, out_channels: usize, groups: usize) -> bool {
+    w.channels == groups && out_channels == groups
 }
 
 /// Computes the convolution. The sizes have been checked.
@@ -34,6 +40,9 @@ pub(super) fn conv2d(
     output: &mut [f32],
     epilogue: &Epilogue<'_>,
 ) {
+    if is_depthwise(w, channels, groups) {
+        return one_plane(w, input, filter, output, epilogue);
+    }
     let per_group = channels / groups;
     let block_groups = (BLOCK_CHANNELS / per_group).clamp(1, groups);
     let expanded_row = (w.in_width * w.channels / groups * block_groups * per_group).max(1);
@@ -42,6 +51,17 @@ pub(super) fn conv2d(
     let forks = parallel::is_worth_forking(w.work(channels).saturating_mul(w.channels / groups) / 20);
     let bands = Band { w, groups, block_groups, channels, epilogue };
     for_each_band(w, channels, band, forks, output, |rows, output| bands.compute(rows, input, filter, output));
+}
+
+/// Computes a depthwise convolution.
+fn one_plane(w: &Window, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
+    if epilogue.residual.is_none() {
+        return depthwise_conv2d(w, 1, input, filter, output, epilogue);
+    }
+    depthwise_conv2d(w, 1, input, filter, output, &Epilogue::default());
+    for (y, output) in output.chunks_exact_mut(w.out_width * w.channels).take(w.batch * w.out_height).enumerate() {
+        epilogue.apply(y * w.out_width, w.channels, output);
+    }
 }
 
 struct Band<'a> {

@@ -163,6 +163,75 @@ pub(super) fn row(
     }
 }
 
+/// The distances between elements of the input of [`wide_row`], in elements.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    /// The distance of the inputs of neighbouring wide positions, and the number of elements of a wide position.
+    pub(super) position: usize,
+    /// The distance of the rows of a window.
+    pub(super) row: usize,
+    /// The distance of the columns of a window.
+    pub(super) column: usize,
+}
+
+/// Computes the elements of `output` as positions of `steps.position` channels, of which the last may have fewer. The window has `height` rows and `width`
+/// columns, all inside the image. `filter` is `[height, width, steps.position]`. Of an activation, only a clamp is applied.
+///
+/// # Panics
+/// If a slice is too short.
+pub(super) fn wide_row(
+    isa: Isa,
+    (height, width): (usize, usize),
+    steps: Steps,
+    input: &[f32],
+    filter: &[f32],
+    output: &mut [f32],
+    epilogue: &Epilogue<'_>,
+) {
+    let channels = steps.position;
+    assert!(input.len() >= (height - 1) * steps.row + (width - 1) * steps.column + output.len(), "an input of {} elements", input.len());
+    assert!(
+        filter.len() >= height * width * channels && epilogue.bias.is_none_or(|bias| bias.len() >= channels),
+        "a filter or bias is too short"
+    );
+    let (low, high) = epilogue.activation.clamp();
+    let mut run = Run {
+        input: input.as_ptr(),
+        filter: filter.as_ptr(),
+        output: output.as_mut_ptr(),
+        bias: epilogue.bias.map_or(std::ptr::null(), <[f32]>::as_ptr),
+        channels,
+        planes: 1,
+        rows: height,
+        columns: width,
+        input_plane: 0,
+        input_row: steps.row,
+        input_column: steps.column,
+        filter_plane: 0,
+        filter_row: width * channels,
+        filter_column: channels,
+        input_step: channels,
+        output_column: channels,
+        low,
+        high,
+    };
+    let (positions, rest) = (output.len() / channels, output.len() % channels);
+    let mut x = 0;
+    while x < positions {
+        let count = (positions - x).min(COLUMNS);
+        run.input = input[x * channels..].as_ptr();
+        run.output = output[x * channels..].as_mut_ptr();
+        // SAFETY: the CPU has `isa`; `input`, `filter` and bias were checked to have all that the positions read.
+        unsafe { channels_of_run(isa, &run, count) };
+        x += count;
+    }
+    if rest > 0 {
+        run = Run { channels: rest, input: input[x * channels..].as_ptr(), output: output[x * channels..].as_mut_ptr(), ..run };
+        // SAFETY: as above; a position of fewer channels reads and writes only these.
+        unsafe { channels_of_run(isa, &run, 1) };
+    }
+}
+
 for_each_isa! {
     unsafe fn channels_of_run(run: &Run, count: usize) = run_kernel::<f32>;
 }

@@ -59,6 +59,15 @@ impl Isa {
         Self::Portable
     }
 
+    /// Returns the number of `f32` elements of a vector.
+    pub fn lanes(self) -> usize {
+        match self {
+            Self::Avx512 => 16,
+            Self::Avx2 => 8,
+            Self::Portable => 4,
+        }
+    }
+
     /// Returns the instruction sets that this CPU can run, narrowest first. A test iterates over them to cover every copy.
     pub fn available() -> impl Iterator<Item = Self> {
         let widest = Self::detect();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d_rows, depthwise_for};
-use crate::conv::depthwise_bands;
+use crate::conv::{depthwise_bands, depthwise_wide};
 
 #[test]
 fn depthwise_blocks_of_columns_equal_plain_loops() {
@@ -41,6 +41,36 @@ fn depthwise_bands_of_channels_equal_plain_loops() {
         Window::square(1, 14, 384, 7, 1, 3),
     ] {
         assert!(!depthwise_bands::is_worthwhile(&w), "{w:?}");
+    }
+}
+
+#[test]
+fn depthwise_convolutions_of_few_channels_equal_plain_loops() {
+    // Rows of whole wide positions, of some more narrow ones, and shorter than a wide position.
+    for (channels, size) in (1usize..=8).flat_map(|channels| [20usize, 23, 50].map(|size| (channels, size))) {
+        for (window, pad) in [(3, 1), (4, 0), (11, 5)] {
+            let w = Window::square(2, size, channels, window, 1, pad);
+            assert!(depthwise_wide::is_worthwhile(Isa::Avx512, &w), "{w:?}");
+            check_depthwise(&w, 1);
+        }
+    }
+    for w in [
+        // Several bands, one of them within the image; rows and columns of padding alone; dilations; more channels for many taps.
+        Window::square(1, 150, 3, 5, 1, 2),
+        Window::square(1, 18, 1, 3, 1, 6),
+        Window { dilation_height: 3, dilation_width: 2, pad_top: 3, pad_left: 2, ..Window::square(1, 24, 2, 3, 1, 0) },
+        Window { stride_height: 2, out_height: 12, ..Window::square(2, 24, 3, 3, 1, 1) },
+        Window::square(1, 21, 12, 9, 1, 4),
+    ] {
+        assert!(depthwise_wide::is_worthwhile(Isa::Avx512, &w), "{w:?}");
+        check_depthwise(&w, 1);
+    }
+    check_depthwise(&Window::square(1, 20, 1, 3, 1, 1), 3);
+    check_conv(&Window::square(2, 20, 1, 5, 1, 2), 1, 1);
+    check_conv(&Window::square(1, 30, 3, 3, 1, 1), 3, 3);
+    for isa in Isa::available() {
+        let method = method_on(isa, Precision::F32, &Window::square(1, 20, 1, 5, 1, 2), 1, 1, Lifetime::Kept);
+        assert_eq!(method, Method::Planes, "{isa:?}");
     }
 }
 
