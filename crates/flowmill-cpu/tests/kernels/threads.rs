@@ -112,6 +112,8 @@ fn calls() -> Vec<Forking> {
     call("conv/depthwise.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 32]), f(&[3, 3, 4, 64])]);
     call("conv/depthwise.rs", "DepthwiseConv2dNative", steps(one), vec![f(&[4, 64, 64, 32]), f(&[3, 3, 32, 1])]);
     call("conv/depthwise.rs", "DepthwiseConv2dNative", steps(one), vec![f(&[2, 40, 40, 40]), f(&[9, 9, 40, 1])]);
+    call("conv/depthwise.rs", "DepthwiseConv2dNative", steps(one), vec![f(&[4, 64, 64, 3]), f(&[7, 7, 3, 1])]);
+    call("conv/depthwise.rs", "Conv2D", steps(two), vec![f(&[4, 56, 56, 64]), f(&[3, 3, 16, 64])]);
     let counts = ["num_expansion", "num_args", "num_projection"].into_iter().zip([1i64, 0, 1]).map(|(name, count)| (name, count.into()));
     let functions = ["expansion_ops", "fused_ops", "projection_ops"].map(|name| (name, strings(&[])));
     let separable = vec![f(&[3, 40, 40, 16]), f(&[3, 3, 96, 1]), f(&[1, 1, 16, 96]), f(&[1, 1, 96, 24])];

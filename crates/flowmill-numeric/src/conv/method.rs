@@ -12,7 +12,7 @@
 //! their constants, unmeasured.
 
 use super::winograd::{self, Lifetime, TileSize};
-use super::{PackedFilter, conv2d, narrow, planes};
+use super::{PackedFilter, conv2d, grouped, narrow, planes};
 use crate::gemm::{Epilogue, Precision, has_amx_bf16};
 use crate::parallel;
 use crate::simd::{Isa, isa};
@@ -30,12 +30,14 @@ pub enum Method {
     Narrow,
     /// Depthwise convolutions of planes.
     Planes,
+    /// Sums of products of each group, without copies of patches.
+    Groups,
 }
 
 impl Method {
     /// All methods.
-    pub const ALL: [Method; 5] =
-        [Method::Direct, Method::Tiles(TileSize::Two), Method::Tiles(TileSize::Four), Method::Narrow, Method::Planes];
+    pub const ALL: [Method; 6] =
+        [Method::Direct, Method::Tiles(TileSize::Two), Method::Tiles(TileSize::Four), Method::Narrow, Method::Planes, Method::Groups];
 
     /// Returns a name of one word, under which choices are remembered.
     pub fn name(self) -> &'static str {
@@ -45,6 +47,7 @@ impl Method {
             Method::Tiles(TileSize::Four) => "winograd4",
             Method::Narrow => "dots",
             Method::Planes => "planes",
+            Method::Groups => "groups",
         }
     }
 
@@ -60,6 +63,7 @@ impl Method {
             Method::Tiles(_) => winograd::can_compute(window, out_channels, groups),
             Method::Narrow => narrow::can_compute(window, out_channels, groups),
             Method::Planes => planes::can_compute(window, out_channels, groups),
+            Method::Groups => grouped::can_compute(out_channels, groups),
         }
     }
 }
@@ -85,6 +89,7 @@ struct Costs {
     tiles: [TileCosts; 2],
     dots: DotCosts,
     planes: PlaneCosts,
+    groups: GroupCosts,
     /// The speed of products in `bfloat16`, relative to `f32`. The other methods compute in `f32` in any case.
     bf16_speed: f64,
 }
@@ -132,6 +137,15 @@ struct PlaneCosts {
     filled: f64,
 }
 
+struct GroupCosts {
+    /// A multiply-add, with those that fill up the last vector of a group.
+    multiply: f64,
+    /// A vector of outputs.
+    vector: f64,
+    /// An element of a padded copy of the input.
+    copied: f64,
+}
+
 const AVX512: Costs = Costs {
     product: ProductCosts { multiply: 0.0116, patch: 0.147, weight: 0.29, segment: 4.9, position: 4.62, narrow_output: 0.745 },
     tiles: [
@@ -140,6 +154,7 @@ const AVX512: Costs = Costs {
     ],
     dots: DotCosts { multiply: 0.0244, output: 1.41, position: 8.44 },
     planes: PlaneCosts { multiply: 0.0462, expanded: 0.1845, output: 0.8, filled: 2.05 },
+    groups: GroupCosts { multiply: 0.0165, vector: 5.0, copied: 0.2 },
     bf16_speed: 1.6,
 };
 
@@ -154,6 +169,7 @@ const AVX2: Costs = Costs {
     ],
     dots: DotCosts { multiply: 0.0372, output: 1.14, position: 4.93 },
     planes: PlaneCosts { multiply: 0.0567, expanded: 0.16, output: 0.565, filled: 1.44 },
+    groups: GroupCosts { multiply: 0.025, vector: 4.0, copied: 0.15 },
     bf16_speed: 0.8,
 };
 
@@ -165,6 +181,7 @@ const PORTABLE: Costs = Costs {
     ],
     dots: DotCosts { multiply: 0.15, output: 0.0892, position: 11.1 },
     planes: PlaneCosts { multiply: 0.199, expanded: 0.231, output: 1.49, filled: 0.858 },
+    groups: GroupCosts { multiply: 0.09, vector: 5.0, copied: 0.2 },
     bf16_speed: 0.8,
 };
 
@@ -247,6 +264,12 @@ fn estimate(isa: Isa, method: Method, precision: Precision, window: &Window, out
             let expansion = pixels * ((depth * out_channels) as f64 * expanded + looped);
             let expansion = if planes::is_depthwise(window, out_channels, groups) { 0.0 } else { expansion };
             (positions * weights * multiply + expansion + outputs * output, weights)
+        }
+        Method::Groups => {
+            let GroupCosts { multiply, vector, copied } = costs.groups;
+            let vectors = positions * (per_group.div_ceil(lanes) * groups) as f64;
+            let elements = (window.batch * window.in_height * window.in_width * window.channels) as f64;
+            (vectors * ((taps * depth * lanes) as f64 * multiply + vector) + elements * copied, weights)
         }
     };
     MethodEstimate { method, nanoseconds, packing_nanoseconds: packed * PACKING_NANOSECONDS }

@@ -15,6 +15,7 @@ mod depthwise_bands;
 mod depthwise_gradients;
 mod depthwise_wide;
 mod filter_gradient;
+mod grouped;
 mod method;
 mod narrow;
 mod padding;
@@ -64,6 +65,7 @@ enum Form {
     Narrow(narrow::Filter),
     /// The filter as it is.
     Planes(Vec<f32>),
+    Groups(grouped::Filter),
 }
 
 impl PackedFilter {
@@ -94,6 +96,7 @@ impl PackedFilter {
             Method::Tiles(size) => Form::Tiles(winograd::Filter::new(isa(), size, filter, in_channels, out_channels)),
             Method::Narrow => Form::Narrow(narrow::Filter::new(isa(), filter, k, out_channels)),
             Method::Planes => Form::Planes(filter[..k * out_channels].to_vec()),
+            Method::Groups => Form::Groups(grouped::Filter::new(isa(), filter, height * width, in_channels, out_channels, groups)),
             Method::Direct => {
                 let n = out_channels / groups;
                 let columns = |group: usize| group * n..(group + 1) * n;
@@ -117,6 +120,7 @@ impl PackedFilter {
             Form::Tiles(filter) => Method::Tiles(filter.size),
             Form::Narrow(_) => Method::Narrow,
             Form::Planes(_) => Method::Planes,
+            Form::Groups(_) => Method::Groups,
         }
     }
 
@@ -129,6 +133,7 @@ impl PackedFilter {
             Method::Tiles(size) => size.algorithm(),
             Method::Narrow => "dot products of patches",
             Method::Planes => "depthwise planes",
+            Method::Groups => "groups in place",
         }
     }
 
@@ -153,6 +158,7 @@ impl PackedFilter {
             Form::Tiles(filter) => filter.bytes(),
             Form::Narrow(filter) => filter.bytes(),
             Form::Planes(filter) => size_of_val(&filter[..]),
+            Form::Groups(filter) => filter.bytes(),
         }
     }
 }
@@ -194,6 +200,7 @@ pub fn conv2d(window: &Window, input: &[f32], filter: &PackedFilter, output: &mu
             assert!(window.dilation_width == 1 || window.width == 1, "{window:?} for a filter packed in rows");
             return narrow::conv2d(window, input, filter, n, output, epilogue);
         }
+        Form::Groups(filter) => return grouped::conv2d(window, input, filter, output, epilogue),
         Form::Planes(weights) => return planes::conv2d(window, filter.groups, input, weights, n, output, epilogue),
     };
     let pointwise = window.height * window.width == 1

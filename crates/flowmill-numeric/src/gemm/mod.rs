@@ -42,6 +42,7 @@ pub use rhs::{PackedRhs, Precision};
 pub use strided::{Repeat, gemm_strided};
 pub use tile::{Element, Operand};
 
+pub(crate) use buffer::Buffer;
 pub use buffer::with_scratch;
 pub(crate) use direct::DirectTile;
 pub use direct::{Segment, Segments};

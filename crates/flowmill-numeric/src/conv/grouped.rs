@@ -1,0 +1,246 @@
+//! Convolutions in groups, computed group by group without copies of patches.
+//!
+//! A group has few columns for a matrix product: copies of its patches would take as long as their products. Here a register holds a vector of a group's
+//! output channels at one position, and several positions share each vector of weights. Patches are read in place, from images that are copied with their
+//! padding where windows reach into it.
+
+use super::depthwise::for_each_band;
+use super::padding::{copy_rows, is_inside, padded};
+use crate::gemm::{Buffer, Epilogue, with_scratch};
+use crate::parallel;
+use crate::simd::vector::Vector;
+use crate::simd::{Isa, for_each_isa};
+use crate::window::Window;
+use std::fmt;
+
+/// The numbers of positions that a kernel computes at a time.
+const POSITIONS: [usize; 4] = [1, 4, 7, 14];
+/// The most positions on a processor with 16 vector registers, where 14 sums are spilled.
+const FEW_POSITIONS: usize = 7;
+/// Elements of a copy of padded rows: a part of a core's L2 cache.
+const BAND_ELEMENTS: usize = 1 << 16;
+/// The approximate number of multiply-adds of one core per nanosecond.
+const SPEED: usize = 40;
+/// The most output channels of a group: more are columns enough for a product.
+const MAX_OUTPUTS: usize = 16;
+
+/// Returns true if there are groups of few channels.
+pub(super) fn can_compute(out_channels: usize, groups: usize) -> bool {
+    groups > 1 && out_channels / groups <= MAX_OUTPUTS
+}
+
+/// A filter in vectors of output channels: `[groups, vectors, height, width, channels / groups, lanes]`.
+#[derive(Clone)]
+pub(super) struct Filter {
+    isa: Isa,
+    groups: usize,
+    /// Input and output channels of a group.
+    depth: usize,
+    outputs: usize,
+    weights: Buffer<f32>,
+}
+
+impl Filter {
+    /// Rearranges an HWIO filter of `taps` positions.
+    pub(super) fn new(isa: Isa, filter: &[f32], taps: usize, depth: usize, out_channels: usize, groups: usize) -> Filter {
+        let (lanes, outputs) = (isa.lanes(), out_channels / groups);
+        let vectors = (0..groups)
+            .flat_map(|group| (0..outputs).step_by(lanes).map(move |n| group * outputs + n..group * outputs + outputs.min(n + lanes)));
+        let mut weights = Buffer::zeroed(groups * outputs.next_multiple_of(lanes) * taps * depth);
+        let rows = vectors.flat_map(|channels| filter.chunks_exact(out_channels).take(taps * depth).map(move |row| &row[channels.clone()]));
+        for (to, from) in weights.as_mut_slice().chunks_exact_mut(lanes).zip(rows) {
+            to[..from.len()].copy_from_slice(from);
+        }
+        Filter { isa, groups, depth, outputs, weights }
+    }
+
+    /// Returns the size of the filter in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(self.weights.as_slice())
+    }
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Filter of {} groups from {} to {} channels", self.groups, self.depth, self.outputs)
+    }
+}
+
+/// Computes the convolution. The sizes have been checked.
+pub(super) fn conv2d(w: &Window, input: &[f32], filter: &Filter, output: &mut [f32], epilogue: &Epilogue<'_>) {
+    let channels = filter.groups * filter.outputs;
+    let reach = (w.height - 1) * w.dilation_height + 1;
+    let rows = (BAND_ELEMENTS / padded(w).in_width.saturating_mul(w.channels).max(1)).saturating_sub(reach) / w.stride_height + 1;
+    let forks = parallel::is_worth_forking(w.work(channels).saturating_mul(filter.depth) / SPEED);
+    for_each_band(w, channels, rows.clamp(1, w.out_height), forks, output, |rows, output| {
+        let (part, elements) = w.of_rows(rows.clone());
+        let input = &input[elements];
+        if is_inside(&part) {
+            compute_rows(&part, input, filter, output, epilogue);
+        } else {
+            let padded = padded(&part);
+            with_scratch(padded.in_height * padded.in_width * w.channels, |copy: &mut [f32]| {
+                copy_rows(&part, &padded, 0, 0, input, copy);
+                compute_rows(&padded, copy, filter, output, epilogue);
+            });
+        }
+        if epilogue.residual.is_some() {
+            epilogue.apply(rows.start * w.out_width, channels, output);
+        } else if epilogue.activation.needs_pass() {
+            epilogue.activation.apply(output);
+        }
+    });
+}
+
+/// Positions of a row of the output, and a vector of the channels of a group.
+struct Strip {
+    /// The first channel of the group, for the first position and tap.
+    input: *const f32,
+    weights: *const f32,
+    output: *mut f32,
+    bias: *const f32,
+    /// Channels of the vector that the group has.
+    outputs: usize,
+    rows: usize,
+    columns: usize,
+    depth: usize,
+    /// Distances in elements: of window rows, window columns and positions in the input, and of positions in the output.
+    input_row: usize,
+    input_column: usize,
+    input_step: usize,
+    output_step: usize,
+    low: Option<f32>,
+    high: Option<f32>,
+}
+
+/// Computes some rows of an image. All windows lie inside the image. If there is a residual, the epilogue is left to the caller.
+fn compute_rows(w: &Window, input: &[f32], filter: &Filter, output: &mut [f32], epilogue: &Epilogue<'_>) {
+    let (lanes, channels) = (filter.isa.lanes(), filter.groups * filter.outputs);
+    let line = w.in_width * w.channels;
+    let windows = (w.out_height.max(1) - 1) * w.stride_height + (w.height - 1) * w.dilation_height + 1;
+    let is_whole = input.len() >= windows * line && output.len() >= w.out_height * w.out_width * channels;
+    assert!(is_whole, "a slice is too short for {w:?}");
+    let (bias, (low, high)) = match epilogue.residual {
+        None => (epilogue.bias, epilogue.activation.clamp()),
+        Some(_) => (None, (None, None)),
+    };
+    let weights_len = w.height * w.width * filter.depth * lanes;
+    for group in 0..filter.groups {
+        for (vector, n) in (0..filter.outputs).step_by(lanes).enumerate() {
+            let first = group * filter.outputs + n;
+            let weights = &filter.weights.as_slice()[(group * filter.outputs.div_ceil(lanes) + vector) * weights_len..][..weights_len];
+            for (y, output) in output.chunks_exact_mut(w.out_width * channels).enumerate() {
+                let mut x = 0;
+                while x < w.out_width {
+                    let count = positions_at_once(filter.isa, w.out_width - x, w.out_width);
+                    x = x.min(w.out_width - count);
+                    let strip = Strip {
+                        input: input[y * w.stride_height * line + x * w.stride_width * w.channels + group * filter.depth..].as_ptr(),
+                        weights: weights.as_ptr(),
+                        output: output[x * channels + first..].as_mut_ptr(),
+                        bias: bias.map_or(std::ptr::null(), |bias| bias[first..].as_ptr()),
+                        outputs: lanes.min(filter.outputs - n),
+                        rows: w.height,
+                        columns: w.width,
+                        depth: filter.depth,
+                        input_row: w.dilation_height * line,
+                        input_column: w.dilation_width * w.channels,
+                        input_step: w.stride_width * w.channels,
+                        output_step: channels,
+                        low,
+                        high,
+                    };
+                    // SAFETY: the CPU has the filter's instruction set; all windows of the positions lie in the input, whose length was checked, as was the
+                    // output's; the weights are those of the vector.
+                    unsafe { strip_of(filter.isa, &strip, count) };
+                    x += count;
+                }
+            }
+        }
+    }
+}
+
+/// Returns the number of positions to compute at a time if `rest` are left of a row of `width`: all of them, with some of those before, if a kernel does.
+fn positions_at_once(isa: Isa, rest: usize, width: usize) -> usize {
+    let most = if isa == Isa::Avx512 { width } else { width.min(FEW_POSITIONS) };
+    let counts = POSITIONS.into_iter().filter(|&count| count <= most);
+    let enough = counts.clone().find(|&count| count >= rest);
+    enough.or_else(|| counts.filter(|&count| count <= rest).last()).unwrap_or(1)
+}
+
+for_each_isa! {
+    unsafe fn strip_of(strip: &Strip, count: usize) = strip_kernel::<f32>;
+}
+
+/// # Safety
+/// The requirements of [`sums`] hold; `count` is one of [`POSITIONS`].
+#[inline(always)]
+unsafe fn strip_kernel<V: Vector<Elem = f32>>(strip: &Strip, count: usize) {
+    // SAFETY: the caller guarantees the requirements of the callees.
+    unsafe {
+        match count {
+            14 => finish::<V, 14>(strip, sums::<V, 14>(strip)),
+            7 => finish::<V, 7>(strip, sums::<V, 7>(strip)),
+            4 => finish::<V, 4>(strip, sums::<V, 4>(strip)),
+            _ => finish::<V, 1>(strip, sums::<V, 1>(strip)),
+        }
+    }
+}
+
+/// Returns the sums of `P` positions.
+///
+/// # Safety
+/// The CPU has V's instruction set; the pointers of `strip` are good for its sizes and `P` positions.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+unsafe fn sums<V: Vector<Elem = f32>, const P: usize>(strip: &Strip) -> [V; P] {
+    /// Positions that are addressed from one pointer.
+    const NEAR: usize = 3;
+    // SAFETY: all offsets stay inside the memory that the caller guarantees.
+    unsafe {
+        let mut sums = [V::zero(); P];
+        let (mut weights, step) = (strip.weights, strip.input_step);
+        for row in 0..strip.rows {
+            for column in 0..strip.columns {
+                let input = strip.input.add(row * strip.input_row + column * strip.input_column);
+                for d in 0..strip.depth {
+                    let weight = V::load(weights);
+                    weights = weights.add(V::LANES);
+                    for p in 0..P {
+                        let x = *input.add(p / NEAR * NEAR * step).add(d).add(p % NEAR * step);
+                        sums[p] = V::splat(x).mul_add(weight, sums[p]);
+                    }
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// Adds the bias, clamps and stores.
+///
+/// # Safety
+/// The requirements of [`sums`] hold.
+#[inline(always)]
+unsafe fn finish<V: Vector<Elem = f32>, const P: usize>(strip: &Strip, sums: [V; P]) {
+    // SAFETY: the caller guarantees the requirements of the vector methods.
+    unsafe {
+        for (p, mut sum) in sums.into_iter().enumerate() {
+            if !strip.bias.is_null() {
+                sum = sum.add(V::load_part(strip.bias, strip.outputs));
+            }
+            if let Some(low) = strip.low {
+                sum = V::splat(low).max(sum);
+            }
+            if let Some(high) = strip.high {
+                sum = V::splat(high).min(sum);
+            }
+            let output = strip.output.add(p * strip.output_step);
+            if strip.outputs == V::LANES {
+                sum.store(output);
+            } else {
+                sum.store_part(output, strip.outputs);
+            }
+        }
+    }
+}
