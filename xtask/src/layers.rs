@@ -3,7 +3,8 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that precedes it.
-const LAYERS: [&str; 28] = [
+const LAYERS: [&str; 29] = [
+    "flowmill-allocator",
     "flowmill-parallel",
     "flowmill-numeric",
     "flowmill-proto",

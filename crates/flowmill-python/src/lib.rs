@@ -3,7 +3,6 @@
 //! Thin: what a Rust user would miss is in the crate `flowmill`. Classes are frozen and lock inside, so that the module is safe without the GIL.
 #![deny(missing_docs, unreachable_pub)]
 
-mod allocator;
 mod attrs;
 mod build;
 mod checkpoint;
@@ -33,7 +32,7 @@ use pyo3::prelude::*;
 use std::ffi::OsString;
 
 #[global_allocator]
-static ALLOCATOR: allocator::Allocator = allocator::Allocator;
+static ALLOCATOR: flowmill_allocator::Allocator = flowmill_allocator::Allocator;
 
 /// Runs the command `flowmill`; `args` begin with the program's name. Returns the exit status.
 #[pyfunction]
