@@ -1,4 +1,5 @@
 //! The allocator in a program: contents, alignment, threads and forks.
+#![allow(clippy::expect_used, missing_docs)]
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::thread;

@@ -101,6 +101,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, fold_dilation),
     // Before all that looks for convolutions and batch norms, which know one layout; after constants are folded: axes and paddings are.
     pass!(Pass, channels_last),
+    // After layouts change: it knows one. Before all that looks for convolutions: there is one where there were many.
+    pass!(Pass, join_groups),
     // After constants are folded: permutations may be computed. Before all that takes functions of the scores.
     pass!(Pass, fuse_attention),
     // After constants are folded: those of an activation may be computed. Before reshapes are moved: they pass one node.

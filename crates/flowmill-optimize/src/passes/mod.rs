@@ -23,6 +23,7 @@ pub(crate) mod hoist_common_factor;
 pub(crate) mod hoist_invariants;
 pub(crate) mod hoist_products;
 pub(crate) mod inline_calls;
+pub(crate) mod join_groups;
 pub(crate) mod lower_case;
 pub(crate) mod lower_if;
 pub(crate) mod lower_while;
