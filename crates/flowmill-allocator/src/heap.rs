@@ -1,4 +1,4 @@
-//! Which parts of an address space are in use, in granules of 4 KiB.
+//! The bookkeeping of an address space: the granules of 4 KiB that are in use.
 //!
 //! A block is the first run of free granules that is long enough, so that blocks lie side by side from the start of the space on, and few huge pages
 //! are used in part.

@@ -163,9 +163,9 @@ fn compute_rows(w: &Window, input: &[f32], filter: &Filter, output: &mut [f32], 
 /// Returns the number of positions to compute at a time if `rest` are left of a row of `width`: all of them, with some of those before, if a kernel does.
 fn positions_at_once(isa: Isa, rest: usize, width: usize) -> usize {
     let most = if isa == Isa::Avx512 { width } else { width.min(FEW_POSITIONS) };
-    let counts = POSITIONS.into_iter().filter(|&count| count <= most);
+    let mut counts = POSITIONS.into_iter().filter(|&count| count <= most);
     let enough = counts.clone().find(|&count| count >= rest);
-    enough.or_else(|| counts.filter(|&count| count <= rest).last()).unwrap_or(1)
+    enough.or_else(|| counts.rfind(|&count| count <= rest)).unwrap_or(1)
 }
 
 for_each_isa! {

@@ -133,7 +133,8 @@ impl Groups {
             Some(filter) => add_constant(graph, &filter, &[], join)?,
             None => {
                 let axis = add_constant(graph, &Tensor::index_scalar(DType::I32, 3)?, &[], join)?;
-                let name = graph.new_name(&graph.node(join)?.name().to_owned());
+                let prefix = graph.node(join)?.name().to_owned();
+                let name = graph.new_name(&prefix);
                 let mut def = node_def(graph, "ConcatV2", name, &[join]);
                 let attrs = [
                     ("N", Value::I(self.filters.len() as i64)),
