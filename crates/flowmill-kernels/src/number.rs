@@ -4,6 +4,7 @@
 use crate::half_bits;
 use crate::word::Word;
 use flowmill_tensor::{Complex, DType, bf16, f16, for_dtype};
+use half::slice::HalfFloatSliceExt;
 use num_traits::Float;
 
 /// A numeric element type.
@@ -35,6 +36,50 @@ pub trait Number: Word {
     /// Returns the complex conjugate; real numbers are their own.
     fn conj(self) -> Self {
         self
+    }
+    /// Computes `dst[i] = src[i].widen()`.
+    fn widen_all(src: &[Self], dst: &mut [Self::Acc]) {
+        dst.iter_mut().zip(src).for_each(|(dst, src)| *dst = src.widen());
+    }
+    /// Computes `dst[i] = narrow(src[i])`.
+    fn narrow_all(src: &[Self::Acc], dst: &mut [Self]) {
+        dst.iter_mut().zip(src).for_each(|(dst, src)| *dst = Self::narrow(*src));
+    }
+    /// Computes `dst[i] = f(src[i])` for a function that rounds once. A type for which blocks are faster computes it by `in_f32`, the function of `f32`.
+    fn map_rounded(src: &[Self], dst: &mut [Self], f: impl Fn(Self) -> Self, in_f32: fn(&[f32], &mut [f32])) {
+        let _ = in_f32;
+        Self::map(src, dst, f);
+    }
+    /// Like [`Number::map_rounded`], for a function of two numbers.
+    fn zip_rounded(a: &[Self], b: &[Self], dst: &mut [Self], f: impl Fn(Self, Self) -> Self, in_f32: fn(&[f32], &[f32], &mut [f32])) {
+        let _ = in_f32;
+        Self::zip(a, b, dst, f);
+    }
+}
+
+/// The elements of a 16-bit type that are computed in `f32` at a time.
+const WIDENED: usize = 256;
+
+/// Computes `dst[i] = f(src[i])` in the accumulator's type, rounded once.
+pub fn map_widened<T: Number<Acc = f32>>(src: &[T], dst: &mut [T], f: impl Fn(&[f32], &mut [f32])) {
+    let (mut x, mut y) = ([0.0; WIDENED], [0.0; WIDENED]);
+    for (src, dst) in src.chunks(WIDENED).zip(dst.chunks_mut(WIDENED)) {
+        let n = dst.len();
+        T::widen_all(src, &mut x[..n]);
+        f(&x[..n], &mut y[..n]);
+        T::narrow_all(&y[..n], dst);
+    }
+}
+
+/// Computes `dst[i] = f(a[i], b[i])` in the accumulator's type, rounded once.
+pub fn zip_widened<T: Number<Acc = f32>>(a: &[T], b: &[T], dst: &mut [T], f: impl Fn(&[f32], &[f32], &mut [f32])) {
+    let (mut x, mut y, mut z) = ([0.0; WIDENED], [0.0; WIDENED], [0.0; WIDENED]);
+    for ((a, b), dst) in a.chunks(WIDENED).zip(b.chunks(WIDENED)).zip(dst.chunks_mut(WIDENED)) {
+        let n = dst.len();
+        T::widen_all(a, &mut x[..n]);
+        T::widen_all(b, &mut y[..n]);
+        f(&x[..n], &y[..n], &mut z[..n]);
+        T::narrow_all(&z[..n], dst);
     }
 }
 
@@ -248,7 +293,7 @@ fn quotient_of_extremes<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
 }
 
 macro_rules! small_floats {
-    ($($t:ty, $widen:expr, $narrow:expr;)*) => {
+    ($($t:ty, $widen:expr, $narrow:expr, { $($more:tt)* };)*) => {
         $(impl Number for $t {
             type Acc = f32;
             const ZERO: $t = <$t>::ZERO;
@@ -266,13 +311,28 @@ macro_rules! small_floats {
             fn widen(self) -> f32 { $widen(self) }
             #[inline(always)]
             fn narrow(acc: f32) -> $t { $narrow(acc) }
+            $($more)*
         }
         impl Ordered for $t { ordered_float!($t); })*
     };
 }
 small_floats! {
-    f16, |x: f16| half_bits::widened(x.to_bits()), |x| f16::from_bits(half_bits::narrowed(x));
-    bf16, bf16::to_f32, bf16::from_f32;
+    // Processors convert blocks of `f16`. Every `f16` is a normal number of `f32`, so that modes for denormals make no difference.
+    f16, |x: f16| half_bits::widened(x.to_bits()), |x| f16::from_bits(half_bits::narrowed(x)), {
+        fn widen_all(src: &[f16], dst: &mut [f32]) {
+            src.convert_to_f32_slice(dst);
+        }
+        fn narrow_all(src: &[f32], dst: &mut [f16]) {
+            dst.convert_from_f32_slice(src);
+        }
+        fn map_rounded(src: &[f16], dst: &mut [f16], _: impl Fn(f16) -> f16, in_f32: fn(&[f32], &mut [f32])) {
+            map_widened(src, dst, in_f32);
+        }
+        fn zip_rounded(a: &[f16], b: &[f16], dst: &mut [f16], _: impl Fn(f16, f16) -> f16, in_f32: fn(&[f32], &[f32], &mut [f32])) {
+            zip_widened(a, b, dst, in_f32);
+        }
+    };
+    bf16, bf16::to_f32, bf16::from_f32, {};
 }
 
 #[cfg(test)]

@@ -45,15 +45,31 @@ macro_rules! for_all {
     };
 }
 
-for_all! {
+macro_rules! rounded_once {
+    ($($op:ident: $bound:ident, |$a:ident, $b:ident| $body:expr;)*) => {
+        $(impl<T: $bound> BinaryOp<T> for $op {
+            type Out = T;
+            #[inline(always)]
+            fn apply($a: T, $b: T) -> T { $body }
+            fn zip(a: &[T], b: &[T], dst: &mut [T]) {
+                T::zip_rounded(a, b, dst, Self::apply, <$op as BinaryOp<f32>>::zip);
+            }
+        })*
+    };
+}
+
+rounded_once! {
     Add: Number, |a, b| a.plus(b);
     Sub: Number, |a, b| a.minus(b);
     Mul: Number, |a, b| a.times(b);
     RealDiv: Number, |a, b| a.over(b);
-    DivNoNan: Number, |a, b| a.over_no_nan(b);
-    MulNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.times(b) };
     Maximum: Ordered, |a, b| a.larger(b);
     Minimum: Ordered, |a, b| a.smaller(b);
+}
+
+for_all! {
+    DivNoNan: Number, |a, b| a.over_no_nan(b);
+    MulNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.times(b) };
     SquaredDifference: Number, |a, b| { let d = a.minus(b); d.conj().times(d) };
 }
 

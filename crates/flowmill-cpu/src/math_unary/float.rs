@@ -3,7 +3,7 @@
 //! The 16-bit types are computed in `float32` and rounded once.
 
 use crate::elementwise::{TRANSCENDENTAL, UnaryOp};
-use crate::number::{Number, complex_log_1p, scaled_quotient};
+use crate::number::{complex_log_1p, map_widened, scaled_quotient};
 use crate::simd::unary;
 use crate::special;
 use flowmill_numeric::elementwise::inverse_trigonometric;
@@ -11,20 +11,6 @@ use flowmill_tensor::{Complex, bf16, f16};
 
 /// The cost of a function that has a vectorised form for `f32`, in simple operations.
 const VECTORISED: usize = 3;
-
-/// The elements of a 16-bit type that are widened at a time.
-const WIDENED: usize = 256;
-
-/// Computes `dst[i] = f(src[i])` in `f32`, rounded once.
-fn map_widened<T: Number<Acc = f32>>(src: &[T], dst: &mut [T], f: fn(&[f32], &mut [f32])) {
-    let (mut x, mut y) = ([0.0; WIDENED], [0.0; WIDENED]);
-    for (src, dst) in src.chunks(WIDENED).zip(dst.chunks_mut(WIDENED)) {
-        let n = src.len();
-        x.iter_mut().zip(src).for_each(|(x, src)| *x = src.widen());
-        f(&x[..n], &mut y[..n]);
-        dst.iter_mut().zip(&y).for_each(|(dst, &y)| *dst = T::narrow(y));
-    }
-}
 
 /// Declares an op: its name, its cost, its function on `f32` and `f64`, the vectorised form that `f32` has instead (whose bits do not
 /// depend on the length, so that scalars and tensors agree), and the function on complex numbers.

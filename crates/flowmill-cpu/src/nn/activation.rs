@@ -2,7 +2,7 @@
 
 use crate::elementwise::{BinaryOp, Function, Operands, TRANSCENDENTAL, UnaryOp, binary, for_blocks, unary};
 use crate::from_fn::from_fn;
-use crate::number::{Number, Ordered};
+use crate::number::{Number, Ordered, map_widened};
 use crate::simd::unary as simd;
 use flowmill_graph::ElementwiseFunction;
 use flowmill_numeric::elementwise::Word;
@@ -64,6 +64,9 @@ impl<T: Ordered> UnaryOp<T> for Relu {
     fn apply(x: T) -> T {
         if x < T::ZERO { T::ZERO } else { x }
     }
+    fn map(src: &[T], dst: &mut [T]) {
+        T::map_rounded(src, dst, Self::apply, <Relu as UnaryOp<f32>>::map);
+    }
 }
 
 impl<T: Ordered> UnaryOp<T> for Relu6 {
@@ -78,6 +81,9 @@ impl<T: Ordered> UnaryOp<T> for Relu6 {
         } else {
             x
         }
+    }
+    fn map(src: &[T], dst: &mut [T]) {
+        T::map_rounded(src, dst, Self::apply, <Relu6 as UnaryOp<f32>>::map);
     }
 }
 
@@ -110,6 +116,7 @@ macro_rules! activations {
             type Out = $t;
             const COST: usize = TRANSCENDENTAL;
             fn apply(x: $t) -> $t { <$t>::from_f32(<$op as UnaryOp<f32>>::apply(x.to_f32())) }
+            fn map(src: &[$t], dst: &mut [$t]) { map_widened(src, dst, <$op as UnaryOp<f32>>::map) }
         }
     };
 }

@@ -44,8 +44,8 @@ impl Filter {
     /// Rearranges an HWIO filter of `taps` positions.
     pub(super) fn new(isa: Isa, filter: &[f32], taps: usize, depth: usize, out_channels: usize, groups: usize) -> Filter {
         let (lanes, outputs) = (isa.lanes(), out_channels / groups);
-        let vectors = (0..groups)
-            .flat_map(|group| (0..outputs).step_by(lanes).map(move |n| group * outputs + n..group * outputs + outputs.min(n + lanes)));
+        let firsts = (0..groups).flat_map(|group| (0..outputs).step_by(lanes).map(move |n| (group * outputs, n)));
+        let vectors = firsts.map(|(group, n)| group + n..group + outputs.min(n + lanes));
         let mut weights = Buffer::zeroed(groups * outputs.next_multiple_of(lanes) * taps * depth);
         let rows = vectors.flat_map(|channels| filter.chunks_exact(out_channels).take(taps * depth).map(move |row| &row[channels.clone()]));
         for (to, from) in weights.as_mut_slice().chunks_exact_mut(lanes).zip(rows) {
@@ -114,12 +114,16 @@ struct Strip {
 }
 
 /// Computes some rows of an image. All windows lie inside the image. If there is a residual, the epilogue is left to the caller.
+///
+/// # Panics
+/// If a slice is too short.
 fn compute_rows(w: &Window, input: &[f32], filter: &Filter, output: &mut [f32], epilogue: &Epilogue<'_>) {
     let (lanes, channels) = (filter.isa.lanes(), filter.groups * filter.outputs);
     let line = w.in_width * w.channels;
     let windows = (w.out_height.max(1) - 1) * w.stride_height + (w.height - 1) * w.dilation_height + 1;
     let is_whole = input.len() >= windows * line && output.len() >= w.out_height * w.out_width * channels;
-    assert!(is_whole, "a slice is too short for {w:?}");
+    let has_bias = epilogue.bias.is_none_or(|bias| bias.len() >= channels);
+    assert!(is_whole && has_bias, "a slice is too short for {w:?}");
     let (bias, (low, high)) = match epilogue.residual {
         None => (epilogue.bias, epilogue.activation.clamp()),
         Some(_) => (None, (None, None)),

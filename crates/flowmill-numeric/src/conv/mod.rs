@@ -2,8 +2,8 @@
 //!
 //! [`conv2d`] is an implicit matrix product: rows are output positions, columns are output channels, and the patches
 //! that make up A are read in place, or copied block by block into the cache, never as a whole. Windows of 3 × 3 with stride 1 are computed by
-//! Winograd's method where that is faster, few output channels by dot products along patches, and groups of few channels as sums of depthwise
-//! convolutions. Filters (HWIO) are packed once in a [`PackedFilter`]. [`depthwise`] holds the channel-by-channel kernels.
+//! Winograd's method where that is faster, few output channels by dot products along patches, and groups of few channels without copies of patches or as
+//! sums of depthwise convolutions. Filters (HWIO) are packed once in a [`PackedFilter`]. [`depthwise`] holds the channel-by-channel kernels.
 //!
 //! The caller resolves padding (`SAME`, `VALID` and explicit padding all become [`Window`]'s `pad_*` and `out_*`).
 //! Results are bit-identical for any number of threads.
