@@ -58,3 +58,23 @@ def test_convolutions_are_those_of_tensorflow(tf1, options):
     (mine, none), (theirs, _) = run(flowmill), run(tf1)
     assert mine.dtype == np.float16 and none.size == 0
     np.testing.assert_allclose(mine.astype(np.float32), theirs.astype(np.float32), rtol=2e-2, atol=5e-2)
+
+
+SPECIAL = [0.0, -0.0, 6e-8, -6e-8, 6.1e-5, 65504.0, -65504.0, np.inf, -np.inf, np.nan, 1.0, -2.5, 6.0, 7.0, 1 / 3]
+
+
+@pytest.mark.parametrize("count", [17, 256, 257, 1000])
+@pytest.mark.parametrize("function", [*FUNCTIONS.values(), lambda tf, x: tf.minimum(tf.nn.relu6(x), tf.nn.elu(x))], ids=[*FUNCTIONS, "activations"])
+def test_a_result_does_not_depend_on_the_elements_beside_it(function, count):
+    random = np.random.default_rng(count)
+    values = (random.normal(0, 1, count) * 10.0 ** random.integers(-6, 4, count)).astype(np.float16)
+    values[: len(SPECIAL)] = SPECIAL
+    values = random.permutation(values)
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        x = flowmill.placeholder(flowmill.float16, [None])
+        y = function(flowmill, x)
+        together = session.run(y, {x: values})
+        alone = np.array([session.run(y, {x: values[i : i + 1]})[0] for i in range(min(count, 100))])
+    np.testing.assert_array_equal(together[:100], alone)
+    is_number = ~np.isnan(alone)
+    np.testing.assert_array_equal(np.signbit(together[:100][is_number]), np.signbit(alone[is_number]))
