@@ -98,11 +98,15 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Asks for huge pages under a block that is larger than those of [`space`].
+/// Other blocks of at least this size in bytes, such as the bytes of a model's file, get huge pages of their own.
+#[cfg(target_os = "linux")]
+const HUGE_PAGES_MIN: usize = 4 << 20;
+
+/// Asks for huge pages under a block of `mimalloc` that fills some.
 #[inline]
 fn with_huge_pages(block: *mut u8, layout: Layout) -> *mut u8 {
     #[cfg(target_os = "linux")]
-    if layout.size() >= SIZES.end && !block.is_null() {
+    if layout.size() >= HUGE_PAGES_MIN && !block.is_null() {
         space::advise_huge_pages(block, layout.size());
     }
     #[cfg(not(target_os = "linux"))]

@@ -5,14 +5,13 @@ use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Memory becomes accessible in steps of this many bytes, so that a system that limits what may be written to counts no more than is used.
 const GROWTH: usize = 32 << 20;
 
-/// The address of the space: 0 before the first block, and if the system refuses it.
-static START: AtomicUsize = AtomicUsize::new(0);
+/// The address of the space, which is reserved for the first block; `None` if the system refuses it.
+static START: OnceLock<Option<usize>> = OnceLock::new();
 static STATE: Mutex<State> = Mutex::new(State { heap: Heap::new(), accessible: 0 });
 
 struct State {
@@ -30,8 +29,7 @@ pub(crate) struct Block {
 
 /// Returns a block of `size` bytes, aligned to a granule; `None` if the space is full or the system has no memory.
 pub(crate) fn allocate(size: usize) -> Option<Block> {
-    static RESERVED: OnceLock<Option<usize>> = OnceLock::new();
-    let start = (*RESERVED.get_or_init(reserve))?;
+    let start = (*START.get_or_init(reserve))?;
     let mut state = lock();
     let run = state.heap.take(size)?;
     if !state.grow_to(start, run.offset + size) {
@@ -43,8 +41,7 @@ pub(crate) fn allocate(size: usize) -> Option<Block> {
 
 /// Returns true if `block` came from [`allocate`].
 pub(crate) fn contains(block: *mut u8) -> bool {
-    let start = START.load(Ordering::Relaxed);
-    start != 0 && (start..start + SPACE).contains(&block.addr())
+    START.get().copied().flatten().is_some_and(|start| (start..start + SPACE).contains(&block.addr()))
 }
 
 /// Frees a block.
@@ -52,7 +49,7 @@ pub(crate) fn contains(block: *mut u8) -> bool {
 /// # Safety
 /// The block came from [`allocate`] with this size and is not used after the call.
 pub(crate) unsafe fn deallocate(block: *mut u8, size: usize) {
-    let start = START.load(Ordering::Relaxed);
+    let Some(start) = START.get().copied().flatten() else { return };
     let mut state = lock();
     if state.heap.free(block.addr() - start, size) {
         state.heap.purge(|offset| {
@@ -99,7 +96,6 @@ fn reserve() -> Option<usize> {
         unsafe { rustix::mm::mmap_anonymous(null_mut(), SPACE + HUGE_PAGE, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE) };
     let start = mapping.ok()?.addr().next_multiple_of(HUGE_PAGE);
     hold_across_forks();
-    START.store(start, Ordering::Relaxed);
     Some(start)
 }
 

@@ -61,7 +61,7 @@ pub trait Number: Word {
 const WIDENED: usize = 256;
 
 /// Computes `dst[i] = f(src[i])` in the accumulator's type, rounded once.
-pub fn map_widened<T: Number<Acc = f32>>(src: &[T], dst: &mut [T], f: impl Fn(&[f32], &mut [f32])) {
+pub fn map_widened<T: Number<Acc = f32>>(src: &[T], dst: &mut [T], f: fn(&[f32], &mut [f32])) {
     let (mut x, mut y) = ([0.0; WIDENED], [0.0; WIDENED]);
     for (src, dst) in src.chunks(WIDENED).zip(dst.chunks_mut(WIDENED)) {
         let n = dst.len();
@@ -72,7 +72,7 @@ pub fn map_widened<T: Number<Acc = f32>>(src: &[T], dst: &mut [T], f: impl Fn(&[
 }
 
 /// Computes `dst[i] = f(a[i], b[i])` in the accumulator's type, rounded once.
-pub fn zip_widened<T: Number<Acc = f32>>(a: &[T], b: &[T], dst: &mut [T], f: impl Fn(&[f32], &[f32], &mut [f32])) {
+pub fn zip_widened<T: Number<Acc = f32>>(a: &[T], b: &[T], dst: &mut [T], f: fn(&[f32], &[f32], &mut [f32])) {
     let (mut x, mut y, mut z) = ([0.0; WIDENED], [0.0; WIDENED], [0.0; WIDENED]);
     for ((a, b), dst) in a.chunks(WIDENED).zip(b.chunks(WIDENED)).zip(dst.chunks_mut(WIDENED)) {
         let n = dst.len();

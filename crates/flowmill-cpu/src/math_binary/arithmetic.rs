@@ -35,41 +35,32 @@ pub(super) struct SquaredDifference;
 /// `a` to the power of `b`; negative powers of integers are an error.
 pub(super) struct Pow;
 
+/// Implements functions of any type of numbers. Types of 16 bits compute those that are marked as `rounded_once` in blocks, if that is faster.
 macro_rules! for_all {
-    ($($op:ident: $bound:ident, |$a:ident, $b:ident| $body:expr;)*) => {
+    ($($op:ident: $bound:ident, |$a:ident, $b:ident| $body:expr $(, $rounded_once:ident)?;)*) => {
         $(impl<T: $bound> BinaryOp<T> for $op {
             type Out = T;
             #[inline(always)]
             fn apply($a: T, $b: T) -> T { $body }
+            $(for_all!(@$rounded_once $op);)?
         })*
     };
-}
-
-macro_rules! rounded_once {
-    ($($op:ident: $bound:ident, |$a:ident, $b:ident| $body:expr;)*) => {
-        $(impl<T: $bound> BinaryOp<T> for $op {
-            type Out = T;
-            #[inline(always)]
-            fn apply($a: T, $b: T) -> T { $body }
-            fn zip(a: &[T], b: &[T], dst: &mut [T]) {
-                T::zip_rounded(a, b, dst, Self::apply, <$op as BinaryOp<f32>>::zip);
-            }
-        })*
+    (@rounded_once $op:ident) => {
+        fn zip(a: &[T], b: &[T], dst: &mut [T]) {
+            T::zip_rounded(a, b, dst, Self::apply, <$op as BinaryOp<f32>>::zip);
+        }
     };
-}
-
-rounded_once! {
-    Add: Number, |a, b| a.plus(b);
-    Sub: Number, |a, b| a.minus(b);
-    Mul: Number, |a, b| a.times(b);
-    RealDiv: Number, |a, b| a.over(b);
-    Maximum: Ordered, |a, b| a.larger(b);
-    Minimum: Ordered, |a, b| a.smaller(b);
 }
 
 for_all! {
+    Add: Number, |a, b| a.plus(b), rounded_once;
+    Sub: Number, |a, b| a.minus(b), rounded_once;
+    Mul: Number, |a, b| a.times(b), rounded_once;
+    RealDiv: Number, |a, b| a.over(b), rounded_once;
     DivNoNan: Number, |a, b| a.over_no_nan(b);
     MulNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.times(b) };
+    Maximum: Ordered, |a, b| a.larger(b), rounded_once;
+    Minimum: Ordered, |a, b| a.smaller(b), rounded_once;
     SquaredDifference: Number, |a, b| { let d = a.minus(b); d.conj().times(d) };
 }
 

@@ -110,6 +110,12 @@ pub(super) fn check_shapes(window: &Window, multiplier: usize, filter: usize, ou
     channels
 }
 
+/// Returns the number of output rows whose input has about `elements` elements, at `line` elements per row: at least one.
+pub(super) fn rows_of_band(w: &Window, line: usize, elements: usize) -> usize {
+    let reach = (w.height - 1) * w.dilation_height + 1;
+    ((elements / line.max(1)).saturating_sub(reach) / w.stride_height + 1).clamp(1, w.out_height)
+}
+
 /// Calls `f(rows, output)` for all rows of a result of `channels` channels, at most `band` rows of one image at a time. Rows are counted through all images.
 /// If `forks` is set, threads share the bands.
 pub(super) fn for_each_band(

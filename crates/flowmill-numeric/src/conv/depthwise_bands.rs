@@ -5,7 +5,7 @@
 //! are read from the L2 cache for each block of columns. A copy of one cache line of channels of some rows, and of their filters, stays in the L1 cache.
 
 use super::blocks::BLOCK;
-use super::depthwise::{SPEED, for_each_band};
+use super::depthwise::{SPEED, for_each_band, rows_of_band};
 use super::padding::padded;
 use super::runs::{self, Layout};
 use crate::gemm::{Epilogue, with_scratch};
@@ -41,8 +41,7 @@ pub(super) fn is_worthwhile(w: &Window) -> bool {
 
 /// Computes a convolution with one filter per channel. The sizes have been checked, and there are rows.
 pub(super) fn compute(isa: Isa, w: &Window, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
-    let reach = (w.height - 1) * w.dilation_height + 1;
-    let band = ((BAND_ELEMENTS / (w.in_width * CHANNELS).max(1)).saturating_sub(reach) / w.stride_height + 1).clamp(1, w.out_height);
+    let band = rows_of_band(w, w.in_width * CHANNELS, BAND_ELEMENTS);
     let forks = parallel::is_worth_forking(w.work(w.channels) / SPEED);
     for_each_band(w, w.channels, band, forks, output, |rows, output| {
         let (window, elements) = w.of_rows(rows);

@@ -25,7 +25,9 @@ pub fn depthwise_backprop_input(window: &Window, multiplier: usize, filter: &[f3
     let channels = check_shapes(window, multiplier, filter.len(), out_backprop.len());
     let row_len = window.in_width * window.channels;
     if let Some(phases) = Phases::new(window, multiplier, filter) {
-        if let ([row], [column], [filter]) = (&phases.rows[..], &phases.columns[..], &phases.filters[..]) {
+        // With other strides, an image of one row or column has one phase, too, which may have no taps.
+        let is_one_convolution = (window.stride_height, window.stride_width) == (1, 1);
+        if let ([row], [column], [filter], true) = (&phases.rows[..], &phases.columns[..], &phases.filters[..], is_one_convolution) {
             let window = Phase::window(window, row, column, window.channels);
             return depthwise_conv2d(&window, 1, out_backprop, filter, input_backprop, &Epilogue::default());
         }

@@ -4,8 +4,8 @@
 //! as a row of wide positions: each holds the channels of several neighbouring positions. Taps lie one narrow position apart, and the filter and the bias
 //! are repeated for each narrow position.
 
-use super::depthwise::{SPEED, for_each_band};
-use super::padding::{copy_rows, is_inside, padded};
+use super::depthwise::SPEED;
+use super::padding::for_bands;
 use super::runs::{self, Steps};
 use crate::gemm::{Epilogue, with_scratch};
 use crate::parallel;
@@ -23,7 +23,7 @@ const MANY_TAPS: usize = 64;
 /// Returns true if channels fill at most half of a vector, or less than a vector if the window is large, and rows fill a vector or more.
 pub(super) fn is_worthwhile(isa: Isa, w: &Window) -> bool {
     let most_channels = if w.height * w.width > MANY_TAPS { 3 * LANES / 4 } else { isa.lanes() / 2 };
-    w.stride_width == 1 && w.channels <= most_channels && w.out_width * w.channels >= LANES
+    w.height * w.width > 0 && w.stride_width == 1 && w.channels <= most_channels && w.out_width * w.channels >= LANES
 }
 
 /// Returns the elements of a wide position: the least that are whole narrow positions and whole vectors.
@@ -44,21 +44,9 @@ pub(super) fn compute(isa: Isa, w: &Window, input: &[f32], filter: &[f32], outpu
             repeat(&narrow[..w.channels], bias);
         }
         let epilogue = Epilogue { bias: epilogue.bias.map(|_| &*bias), ..*epilogue };
-        let reach = (w.height - 1) * w.dilation_height + 1;
-        let rows = (BAND_ELEMENTS / padded(w).in_width.saturating_mul(w.channels).max(1)).saturating_sub(reach) / w.stride_height + 1;
         let forks = parallel::is_worth_forking(w.work(w.channels) / SPEED);
-        for_each_band(w, w.channels, rows.clamp(1, w.out_height), forks, output, |rows, output| {
-            let (part, elements) = w.of_rows(rows);
-            let input = &input[elements];
-            if is_inside(&part) {
-                compute_rows(isa, &part, input, filters, output, &epilogue);
-            } else {
-                let padded = padded(&part);
-                with_scratch(padded.in_height * padded.in_width * w.channels, |copy: &mut [f32]| {
-                    copy_rows(&part, &padded, 0, 0, input, copy);
-                    compute_rows(isa, &padded, copy, filters, output, &epilogue);
-                });
-            }
+        for_bands(w, w.channels, BAND_ELEMENTS, forks, input, output, |_, window, input, output| {
+            compute_rows(isa, window, input, filters, output, &epilogue);
             if epilogue.activation.needs_pass() {
                 epilogue.activation.apply(output);
             }

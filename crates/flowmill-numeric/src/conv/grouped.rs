@@ -4,9 +4,9 @@
 //! output channels at one position, and several positions share each vector of weights. Patches are read in place, from images that are copied with their
 //! padding where windows reach into it.
 
-use super::depthwise::for_each_band;
-use super::padding::{copy_rows, is_inside, padded};
-use crate::gemm::{Buffer, Epilogue, with_scratch};
+use super::padding::for_bands;
+use super::runs::Run;
+use crate::gemm::{Buffer, Epilogue};
 use crate::parallel;
 use crate::simd::vector::Vector;
 use crate::simd::{Isa, for_each_isa};
@@ -69,48 +69,15 @@ impl fmt::Debug for Filter {
 /// Computes the convolution. The sizes have been checked.
 pub(super) fn conv2d(w: &Window, input: &[f32], filter: &Filter, output: &mut [f32], epilogue: &Epilogue<'_>) {
     let channels = filter.groups * filter.outputs;
-    let reach = (w.height - 1) * w.dilation_height + 1;
-    let rows = (BAND_ELEMENTS / padded(w).in_width.saturating_mul(w.channels).max(1)).saturating_sub(reach) / w.stride_height + 1;
     let forks = parallel::is_worth_forking(w.work(channels).saturating_mul(filter.depth) / SPEED);
-    for_each_band(w, channels, rows.clamp(1, w.out_height), forks, output, |rows, output| {
-        let (part, elements) = w.of_rows(rows.clone());
-        let input = &input[elements];
-        if is_inside(&part) {
-            compute_rows(&part, input, filter, output, epilogue);
-        } else {
-            let padded = padded(&part);
-            with_scratch(padded.in_height * padded.in_width * w.channels, |copy: &mut [f32]| {
-                copy_rows(&part, &padded, 0, 0, input, copy);
-                compute_rows(&padded, copy, filter, output, epilogue);
-            });
-        }
+    for_bands(w, channels, BAND_ELEMENTS, forks, input, output, |rows, window, input, output| {
+        compute_rows(window, input, filter, output, epilogue);
         if epilogue.residual.is_some() {
             epilogue.apply(rows.start * w.out_width, channels, output);
         } else if epilogue.activation.needs_pass() {
             epilogue.activation.apply(output);
         }
     });
-}
-
-/// Positions of a row of the output, and a vector of the channels of a group.
-struct Strip {
-    /// The first channel of the group, for the first position and tap.
-    input: *const f32,
-    weights: *const f32,
-    output: *mut f32,
-    bias: *const f32,
-    /// Channels of the vector that the group has.
-    outputs: usize,
-    rows: usize,
-    columns: usize,
-    depth: usize,
-    /// Distances in elements: of window rows, window columns and positions in the input, and of positions in the output.
-    input_row: usize,
-    input_column: usize,
-    input_step: usize,
-    output_step: usize,
-    low: Option<f32>,
-    high: Option<f32>,
 }
 
 /// Computes some rows of an image. All windows lie inside the image. If there is a residual, the epilogue is left to the caller.
@@ -138,25 +105,29 @@ fn compute_rows(w: &Window, input: &[f32], filter: &Filter, output: &mut [f32], 
                 while x < w.out_width {
                     let count = positions_at_once(filter.isa, w.out_width - x, w.out_width);
                     x = x.min(w.out_width - count);
-                    let strip = Strip {
+                    let run = Run {
                         input: input[y * w.stride_height * line + x * w.stride_width * w.channels + group * filter.depth..].as_ptr(),
-                        weights: weights.as_ptr(),
+                        filter: weights.as_ptr(),
                         output: output[x * channels + first..].as_mut_ptr(),
                         bias: bias.map_or(std::ptr::null(), |bias| bias[first..].as_ptr()),
-                        outputs: lanes.min(filter.outputs - n),
+                        channels: lanes.min(filter.outputs - n),
+                        planes: filter.depth,
                         rows: w.height,
                         columns: w.width,
-                        depth: filter.depth,
+                        input_plane: 1,
                         input_row: w.dilation_height * line,
                         input_column: w.dilation_width * w.channels,
+                        filter_plane: lanes,
+                        filter_row: w.width * filter.depth * lanes,
+                        filter_column: filter.depth * lanes,
                         input_step: w.stride_width * w.channels,
-                        output_step: channels,
+                        output_column: channels,
                         low,
                         high,
                     };
                     // SAFETY: the CPU has the filter's instruction set; all windows of the positions lie in the input, whose length was checked, as was the
                     // output's; the weights are those of the vector.
-                    unsafe { strip_of(filter.isa, &strip, count) };
+                    unsafe { vector_of_group(filter.isa, &run, count) };
                     x += count;
                 }
             }
@@ -173,78 +144,55 @@ fn positions_at_once(isa: Isa, rest: usize, width: usize) -> usize {
 }
 
 for_each_isa! {
-    unsafe fn strip_of(strip: &Strip, count: usize) = strip_kernel::<f32>;
+    unsafe fn vector_of_group(run: &Run, count: usize) = vector_kernel::<f32>;
 }
 
+/// Computes a vector of the output channels of a group, of which `run.planes` are the input channels, at `count` positions.
+///
 /// # Safety
-/// The requirements of [`sums`] hold; `count` is one of [`POSITIONS`].
+/// The requirements of [`positions`] hold; `count` is one of [`POSITIONS`].
 #[inline(always)]
-unsafe fn strip_kernel<V: Vector<Elem = f32>>(strip: &Strip, count: usize) {
+unsafe fn vector_kernel<V: Vector<Elem = f32>>(run: &Run, count: usize) {
     // SAFETY: the caller guarantees the requirements of the callees.
     unsafe {
         match count {
-            14 => finish::<V, 14>(strip, sums::<V, 14>(strip)),
-            7 => finish::<V, 7>(strip, sums::<V, 7>(strip)),
-            4 => finish::<V, 4>(strip, sums::<V, 4>(strip)),
-            _ => finish::<V, 1>(strip, sums::<V, 1>(strip)),
+            14 => positions::<V, 14>(run),
+            7 => positions::<V, 7>(run),
+            4 => positions::<V, 4>(run),
+            _ => positions::<V, 1>(run),
         }
     }
 }
 
-/// Returns the sums of `P` positions.
+/// Computes `P` positions.
 ///
 /// # Safety
-/// The CPU has V's instruction set; the pointers of `strip` are good for its sizes and `P` positions.
+/// The CPU has V's instruction set; the pointers of `run` are good for its sizes and `P` positions, and its weights lie side by side.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-unsafe fn sums<V: Vector<Elem = f32>, const P: usize>(strip: &Strip) -> [V; P] {
+unsafe fn positions<V: Vector<Elem = f32>, const P: usize>(run: &Run) {
     /// Positions that are addressed from one pointer.
     const NEAR: usize = 3;
     // SAFETY: all offsets stay inside the memory that the caller guarantees.
     unsafe {
         let mut sums = [V::zero(); P];
-        let (mut weights, step) = (strip.weights, strip.input_step);
-        for row in 0..strip.rows {
-            for column in 0..strip.columns {
-                let input = strip.input.add(row * strip.input_row + column * strip.input_column);
-                for d in 0..strip.depth {
+        let (mut weights, step) = (run.filter, run.input_step);
+        for row in 0..run.rows {
+            for column in 0..run.columns {
+                let input = run.input.add(row * run.input_row + column * run.input_column);
+                for plane in 0..run.planes {
                     let weight = V::load(weights);
                     weights = weights.add(V::LANES);
                     for p in 0..P {
-                        let x = *input.add(p / NEAR * NEAR * step).add(d).add(p % NEAR * step);
+                        let x = *input.add(p / NEAR * NEAR * step).add(plane).add(p % NEAR * step);
                         sums[p] = V::splat(x).mul_add(weight, sums[p]);
                     }
                 }
             }
         }
-        sums
-    }
-}
-
-/// Adds the bias, clamps and stores.
-///
-/// # Safety
-/// The requirements of [`sums`] hold.
-#[inline(always)]
-unsafe fn finish<V: Vector<Elem = f32>, const P: usize>(strip: &Strip, sums: [V; P]) {
-    // SAFETY: the caller guarantees the requirements of the vector methods.
-    unsafe {
-        for (p, mut sum) in sums.into_iter().enumerate() {
-            if !strip.bias.is_null() {
-                sum = sum.add(V::load_part(strip.bias, strip.outputs));
-            }
-            if let Some(low) = strip.low {
-                sum = V::splat(low).max(sum);
-            }
-            if let Some(high) = strip.high {
-                sum = V::splat(high).min(sum);
-            }
-            let output = strip.output.add(p * strip.output_step);
-            if strip.outputs == V::LANES {
-                sum.store(output);
-            } else {
-                sum.store_part(output, strip.outputs);
-            }
+        let sums = run.finish(0, sums, |bias| V::load_part(bias, run.channels));
+        for (p, sum) in sums.into_iter().enumerate() {
+            sum.store_part(run.output.add(p * run.output_column), run.channels);
         }
     }
 }

@@ -8,8 +8,9 @@
 //! The time of a method is a sum of counts, each times a constant of the instruction set ([`Costs`]). The constants are fitted by
 //! least squares of the logarithms of ratios to the times that `cargo bench -p flowmill-numeric --bench methods` prints for whole layers: the least of many runs
 //! on one thread, of a Zen 3 for AVX2 and the portable loops, of an Emerald Rapids for AVX-512. The choices by these estimates take 2.8 % (AVX2), 7.5 %
-//! (portable) and 4 % (AVX-512) more time than the fastest method, on average over the 232 layers of the grid. aarch64 has the portable loops and
-//! their constants, unmeasured.
+//! (portable) and 4 % (AVX-512) more time than the fastest method, on average over the 232 layers of the grid. These figures were measured before there was
+//! [`Method::Groups`], whose constants are rounded from a single run for each instruction set. aarch64 has the portable loops and their constants,
+//! unmeasured.
 
 use super::winograd::{self, Lifetime, TileSize};
 use super::{PackedFilter, conv2d, grouped, narrow, planes};
@@ -181,7 +182,7 @@ const PORTABLE: Costs = Costs {
     ],
     dots: DotCosts { multiply: 0.15, output: 0.0892, position: 11.1 },
     planes: PlaneCosts { multiply: 0.199, expanded: 0.231, output: 1.49, filled: 0.858 },
-    groups: GroupCosts { multiply: 0.09, vector: 5.0, copied: 0.2 },
+    groups: GroupCosts { multiply: 0.105, vector: 5.0, copied: 0.2 },
     bf16_speed: 0.8,
 };
 
@@ -261,8 +262,8 @@ fn estimate(isa: Isa, method: Method, precision: Precision, window: &Window, out
             let PlaneCosts { multiply, expanded, output, filled } = costs.planes;
             let pixels = (window.batch * window.in_height * window.in_width) as f64;
             let looped = (window.channels as f64) * filled * f64::from(!planes::is_specialised(per_group));
-            let expansion = pixels * ((depth * out_channels) as f64 * expanded + looped);
-            let expansion = if planes::is_depthwise(window, out_channels, groups) { 0.0 } else { expansion };
+            let is_expanded = f64::from(!planes::is_depthwise(window, out_channels, groups));
+            let expansion = is_expanded * pixels * ((depth * out_channels) as f64 * expanded + looped);
             (positions * weights * multiply + expansion + outputs * output, weights)
         }
         Method::Groups => {

@@ -1,5 +1,6 @@
 //! Copies of images with their padding, so that all windows lie inside and patches are read in place.
 
+use super::depthwise::{for_each_band, rows_of_band};
 use crate::gemm::with_scratch;
 use crate::parallel;
 use crate::window::Window;
@@ -65,5 +66,31 @@ pub(super) fn for_images(w: &Window, columns: usize, input: &[f32], mut f: impl 
             parallel::chunks(copies, image_len, |image, copy| copy_rows(w, &padded, first + image, 0, input, copy));
             f(images.clone(), &Window { batch: images.len(), ..padded }, copies);
         }
+    });
+}
+
+/// Calls `f(rows, window, input, output)` for bands of rows of a result of `channels` channels, whose input has about `elements` elements. All windows lie
+/// inside the input, which is a padded copy where some of them reach into the padding. If `forks` is set, threads share the bands.
+pub(super) fn for_bands(
+    w: &Window,
+    channels: usize,
+    elements: usize,
+    forks: bool,
+    input: &[f32],
+    output: &mut [f32],
+    f: impl Fn(Range<usize>, &Window, &[f32], &mut [f32]) + Sync,
+) {
+    let band = rows_of_band(w, padded(w).in_width.saturating_mul(w.channels), elements);
+    for_each_band(w, channels, band, forks, output, |rows, output| {
+        let (part, elements) = w.of_rows(rows.clone());
+        let input = &input[elements];
+        if is_inside(&part) {
+            return f(rows, &part, input, output);
+        }
+        let padded = padded(&part);
+        with_scratch(padded.in_height * padded.in_width * w.channels, |copy: &mut [f32]| {
+            copy_rows(&part, &padded, 0, 0, input, copy);
+            f(rows, &padded, copy, output);
+        });
     });
 }

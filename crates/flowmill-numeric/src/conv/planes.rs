@@ -4,7 +4,7 @@
 //! has input channels: plane `r` has, for each output channel, channel `r` of its group. The convolution is then the sum of depthwise ones, one for each
 //! plane, whose filters lie side by side in the HWIO filter as it is.
 
-use super::depthwise::{depthwise_conv2d, for_each_band};
+use super::depthwise::{depthwise_conv2d, for_each_band, rows_of_band};
 use super::runs::{self, Layout};
 use crate::gemm::{Epilogue, with_scratch};
 use crate::parallel;
@@ -45,9 +45,7 @@ pub(super) fn conv2d(
     }
     let per_group = channels / groups;
     let block_groups = (BLOCK_CHANNELS / per_group).clamp(1, groups);
-    let expanded_row = (w.in_width * w.channels / groups * block_groups * per_group).max(1);
-    let reach = (w.height - 1) * w.dilation_height + 1;
-    let band = ((BAND_ELEMENTS / expanded_row).saturating_sub(reach) / w.stride_height + 1).clamp(1, w.out_height);
+    let band = rows_of_band(w, w.in_width * w.channels / groups * block_groups * per_group, BAND_ELEMENTS);
     let forks = parallel::is_worth_forking(w.work(channels).saturating_mul(w.channels / groups) / 20);
     let bands = Band { w, groups, block_groups, channels, epilogue };
     for_each_band(w, channels, band, forks, output, |rows, output| bands.compute(rows, input, filter, output));
@@ -59,9 +57,7 @@ fn one_plane(w: &Window, input: &[f32], filter: &[f32], output: &mut [f32], epil
         return depthwise_conv2d(w, 1, input, filter, output, epilogue);
     }
     depthwise_conv2d(w, 1, input, filter, output, &Epilogue::default());
-    for (y, output) in output.chunks_exact_mut(w.out_width * w.channels).take(w.batch * w.out_height).enumerate() {
-        epilogue.apply(y * w.out_width, w.channels, output);
-    }
+    epilogue.apply(0, w.channels, &mut output[..w.positions() * w.channels]);
 }
 
 struct Band<'a> {

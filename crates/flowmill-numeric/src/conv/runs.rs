@@ -189,6 +189,7 @@ pub(super) fn wide_row(
     epilogue: &Epilogue<'_>,
 ) {
     let channels = steps.position;
+    assert!(height * width > 0, "a window without taps");
     assert!(input.len() >= (height - 1) * steps.row + (width - 1) * steps.column + output.len(), "an input of {} elements", input.len());
     assert!(
         filter.len() >= height * width * channels && epilogue.bias.is_none_or(|bias| bias.len() >= channels),

@@ -5,15 +5,17 @@
 //!
 //! Sound because a convolution in groups computes each group of output channels from its own group of input channels. Guards:
 //! * the parts have equal sizes, are all of the channels, and are in order; the join is along the channels;
+//! * axes, sizes and ranges are constants that wait for no node; the filters stay if they wait for nodes;
 //! * the convolutions differ in nothing but their filters, whose sizes are known and equal, and have no other consumer and no control input;
 //! * the groups are small, or are not computed by Winograd's method, which does less work and takes one group alone;
 //! * `float32`, channels last, one device; the graph has no loops, because a constant would have to wait for a node of the loop.
 //!
 //! `channels_last` runs earlier. `fold_batch_norm` and `fuse_epilogues` run later: one bias follows the convolution instead of one for each group.
 
+use crate::images::{RANK, dimension};
 use crate::linear::{Linear, static_filter};
 use crate::rewrite::{
-    add_constant, constant_input, has_no_control_inputs, integers, is_last_axis, is_plain, node_def, replace_chain, sole_consumer,
+    add_constant, constant, constant_input, has_no_control_inputs, integers, is_plain, node_def, replace_chain, sole_consumer,
 };
 use crate::{PassContext, Shapes};
 use flowmill_graph::traverse::topological_order;
@@ -58,7 +60,7 @@ fn find(graph: &Graph, join: &Node, shapes: &Shapes) -> Option<Groups> {
     let count = join.num_inputs().checked_sub(1).filter(|&count| join.is_op("ConcatV2") && count > 1)?;
     let first = graph.get(graph.input(join.id(), 0)?.node).filter(|node| Linear::of(node) == Some(Linear::Conv2D))?;
     let sizes @ [height, width, depth, outputs] = static_filter(graph, first, shapes)?;
-    let is_along_channels = is_last_axis(graph, shapes, join.id(), count, first.id().output(0));
+    let is_along_channels = is_channel_axis(graph, join, count);
     let (image, 0) = part(graph, graph.input(first.id(), 0)?, shapes, depth)? else { return None };
     let dims = shapes.of(graph).shape(image);
     let is_all = dims.dims().and_then(<[i64]>::last).is_some_and(|&channels| depth.checked_mul(count as i64) == Some(channels));
@@ -82,44 +84,49 @@ fn find(graph: &Graph, join: &Node, shapes: &Shapes) -> Option<Groups> {
     Some(groups)
 }
 
-/// Returns the tensor of which `output` is a part of `size` channels, and which one.
+/// Returns the integers that input `i` of a node holds, if it is a constant that waits for no node.
+fn constants(graph: &Graph, node: &Node, i: usize) -> Option<Vec<i64>> {
+    let constant = constant_input(graph, node.id(), i).filter(|constant| constant.controls.is_empty())?;
+    integers(&constant.value)
+}
+
+/// Returns true if input `i` of a node is the axis of the channels of an image.
+fn is_channel_axis(graph: &Graph, node: &Node, i: usize) -> bool {
+    matches!(constants(graph, node, i).as_deref(), Some(&[axis]) if dimension(axis) == Some(RANK - 1))
+}
+
+/// Returns the image of which `output` is a part of `size` channels, and which one.
 fn part(graph: &Graph, output: OutputId, shapes: &Shapes, size: i64) -> Option<(OutputId, usize)> {
     let cut = graph.get(output.node).filter(|node| has_no_control_inputs(graph, node.id()))?;
     let (whole, first) = match cut.op() {
-        "Split" => {
-            (graph.input(cut.id(), 1).filter(|&whole| is_last_axis(graph, shapes, cut.id(), 0, whole))?, size * i64::from(output.slot))
-        }
+        "Split" => (1, size.checked_mul(output.slot.into()).filter(|_| is_channel_axis(graph, cut, 0))?),
         "SplitV" => {
-            let whole = graph.input(cut.id(), 0).filter(|&whole| is_last_axis(graph, shapes, cut.id(), 2, whole))?;
-            let sizes = integers(&constant_input(graph, cut.id(), 1)?.value)?;
-            (whole, sizes.get(..output.slot as usize)?.iter().sum())
+            let sizes = constants(graph, cut, 1).filter(|sizes| is_channel_axis(graph, cut, 2) && sizes.iter().all(|&size| size >= 0))?;
+            (0, sizes.get(..output.slot as usize)?.iter().sum())
         }
-        "StridedSlice" => (graph.input(cut.id(), 0)?, first_channel_of_strided_slice(graph, cut)?),
+        "StridedSlice" => (0, first_channel_of_strided_slice(graph, cut)?),
         "Slice" => {
-            let begin = integers(&constant_input(graph, cut.id(), 1)?.value)?;
-            let sizes = integers(&constant_input(graph, cut.id(), 2)?.value)?;
+            let (begin, sizes) = (constants(graph, cut, 1)?, constants(graph, cut, 2)?);
             let (&first, others) = begin.split_last()?;
-            let others_stay = others.iter().zip(&sizes).all(|(&begin, &size)| (begin, size) == (0, -1));
-            (graph.input(cut.id(), 0).filter(|_| others_stay)?, first)
+            (0, others.iter().zip(&sizes).all(|(&begin, &size)| (begin, size) == (0, -1)).then_some(first)?)
         }
         _ => return None,
     };
     let is_of_size = shapes.of(graph).shape(output).dims().and_then(<[i64]>::last) == Some(&size);
     let is_part = is_of_size && size > 0 && first >= 0 && first % size == 0;
-    is_part.then_some((whole, usize::try_from(first / size.max(1)).ok()?))
+    is_part.then_some((graph.input(cut.id(), whole)?, usize::try_from(first / size.max(1)).ok()?))
 }
 
-/// Returns the first channel that a slice takes, if it takes neighbouring channels and all of each other dimension.
+/// Returns the first channel that a slice of an image takes, if it takes neighbouring channels and all of each other dimension.
 fn first_channel_of_strided_slice(graph: &Graph, slice: &Node) -> Option<i64> {
-    let constants = |i: usize| integers(&constant_input(graph, slice.id(), i)?.value);
-    let (begin, strides) = (constants(1)?, constants(3)?);
+    let (begin, _, strides) = (constants(graph, slice, 1)?, constants(graph, slice, 2)?, constants(graph, slice, 3)?);
     let last = begin.len().checked_sub(1)?;
     let mask = |name: &str| slice.attrs().get_or(name, 0_i64).unwrap_or(-1);
     let (begins, ends, ellipsis) = (mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"));
     let is_masked = |mask: i64, dim: usize| mask >> dim & 1 == 1;
     let stays = |dim: usize| is_masked(ellipsis, dim) || ((begin[dim] == 0 || is_masked(begins, dim)) && is_masked(ends, dim));
-    // Without an ellipsis, the last entry is that of the channels if there is one for each dimension of an image.
-    let ends_at_channels = ellipsis != 0 || begin.len() == 4;
+    // Without an ellipsis, the last entry is that of the channels if there is one for each dimension.
+    let ends_at_channels = ellipsis != 0 || begin.len() == RANK;
     let is_plain = mask("new_axis_mask") == 0 && mask("shrink_axis_mask") == 0 && strides.iter().all(|&stride| stride == 1);
     let others_stay = (0..last).all(stays) && !is_masked(ellipsis, last);
     let first = if is_masked(begins, last) { 0 } else { begin[last] };
@@ -152,10 +159,10 @@ impl Groups {
         replace_chain(graph, &nodes, def, &[self.image, filter])
     }
 
-    /// Returns the filters side by side if all are constant.
+    /// Returns the filters side by side if all are constants that wait for no node.
     fn constant_filter(&self, graph: &Graph) -> Option<Tensor> {
-        let filters: Vec<Tensor> =
-            self.convolutions.iter().map(|&node| Some(constant_input(graph, node, 1)?.value)).collect::<Option<_>>()?;
+        let constants = self.filters.iter().map(|&filter| constant(graph, filter).filter(|constant| constant.controls.is_empty()));
+        let filters: Vec<Tensor> = constants.map(|constant| Some(constant?.value)).collect::<Option<_>>()?;
         let filters: Vec<&[f32]> = filters.iter().map(|filter| filter.as_slice::<f32>().ok()).collect::<Option<_>>()?;
         let [height, width, depth, outputs] = self.sizes.map(|size| size as usize);
         let rows = 0..height * width * depth;

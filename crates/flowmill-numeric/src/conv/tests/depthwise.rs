@@ -65,6 +65,18 @@ fn depthwise_convolutions_of_few_channels_equal_plain_loops() {
         assert!(depthwise_wide::is_worthwhile(Isa::Avx512, &w), "{w:?}");
         check_depthwise(&w, 1);
     }
+    // The gradient of an image of one row is a convolution without taps.
+    let one_row = Window {
+        in_height: 1,
+        in_width: 5,
+        height: 1,
+        width: 3,
+        pad_top: 1,
+        out_height: 1,
+        out_width: 3,
+        ..Window::square(1, 5, 4, 3, 1, 0)
+    };
+    check_depthwise(&Window { stride_height: 2, ..one_row }, 1);
     check_depthwise(&Window::square(1, 20, 1, 3, 1, 1), 3);
     check_conv(&Window::square(2, 20, 1, 5, 1, 2), 1, 1);
     check_conv(&Window::square(1, 30, 3, 3, 1, 1), 3, 3);

@@ -267,12 +267,21 @@ fn few_channels_and_groups_equal_plain_loops() {
         (Window::square(1, 56, 64, 3, 2, 1), 64, 4, Method::Groups),
         (Window::square(1, 13, 24, 3, 2, 1), 48, 4, Method::Groups),
     ] {
-        for isa in [Isa::Avx2, Isa::Avx512] {
+        // Groups of more than two vectors are faster by products.
+        for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| out / groups <= 2 * isa.lanes()) {
             assert_eq!(method_on(isa, Precision::F32, &w, out, groups, Lifetime::Kept), method, "{w:?} on {isa:?}");
         }
         check_conv(&w, out, groups);
         check_conv(&with_width(w, 5), out, groups);
     }
+    // Groups of four are about as fast by both methods.
+    let w = Window::square(1, 14, 64, 3, 1, 1);
+    for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
+        let method = method_on(isa, Precision::F32, &w, 64, 16, Lifetime::Kept);
+        assert!([Method::Planes, Method::Groups].contains(&method), "{method:?} on {isa:?}");
+    }
+    check_conv(&w, 64, 16);
+    check_conv(&with_width(w, 5), 64, 16);
 }
 
 #[test]
