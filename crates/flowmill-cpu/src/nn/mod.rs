@@ -4,6 +4,7 @@ mod activation;
 mod batch_norm;
 mod batch_norm_global;
 mod bias;
+mod cross_entropy;
 mod fake_quant;
 mod format;
 mod isotonic;
@@ -26,6 +27,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     batch_norm::register(registry);
     batch_norm_global::register(registry);
     bias::register(registry);
+    cross_entropy::register(registry);
     fake_quant::register(registry);
     format::register(registry);
     lrn::register(registry);

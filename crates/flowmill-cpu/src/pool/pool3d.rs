@@ -12,6 +12,9 @@ use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegis
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
+/// The types of maximum pools of volumes.
+const MAX_TYPES_3D: [DType; 3] = [DType::F16, DType::BF16, DType::F32];
+
 /// The number of multiply-adds per task.
 const GRAIN: usize = 1 << 15;
 
@@ -31,7 +34,7 @@ macro_rules! kernel {
 }
 
 fn make_max(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    forward(init, &[DType::F16, DType::BF16, DType::F32], tensors::max_pool)
+    forward(init, &MAX_TYPES_3D, tensors::max_pool)
 }
 
 fn make_avg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -39,7 +42,11 @@ fn make_avg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, [f16, bf16, f32], max_pool_grad)
+    let pool = Pool::new(init)?;
+    if !MAX_TYPES_3D.contains(&init.dtype("T")?) {
+        return init.unsupported();
+    }
+    from_fn(move |ctx| max_pool_grad(ctx, pool))
 }
 
 fn make_max_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -95,28 +102,11 @@ fn first_maxima<T: Ordered>(volume: &Volume, x: &[T], position: usize) -> Vec<Op
 }
 
 /// Adds the gradient of each window to every element that equals its maximum, as in TensorFlow; in two dimensions, only the first such element gets it.
-fn max_pool_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+fn max_pool_grad(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let volume = pool.volume(input.shape())?;
     check_outputs(&volume, &[("orig_output", output.shape()), ("grad", gradient.shape())])?;
-    let (x, y, g) = (input.as_slice::<T>()?, output.as_slice::<T>()?, gradient.as_slice::<T>()?);
-    let mut out = ctx.allocator().zeros(T::DTYPE, input.shape().clone())?;
-    let (channels, batch) = (volume.channels, volume.batch.max(1));
-    let (len, positions) = (x.len() / batch, volume.positions() / batch);
-    parallel::chunks(out.as_mut_slice::<T>()?, len, |b, out| {
-        for position in b * positions..(b + 1) * positions {
-            let at = position * channels..(position + 1) * channels;
-            volume.for_each_tap(position, |_, pixel| {
-                let from = &x[pixel * channels..][..channels];
-                let to = &mut out[pixel * channels - b * len..][..channels];
-                for (((to, x), y), g) in to.iter_mut().zip(from).zip(&y[at.clone()]).zip(&g[at.clone()]) {
-                    if x == y {
-                        *to = to.plus(*g);
-                    }
-                }
-            });
-        }
-    });
+    let out = tensors::max_pool_grad_to_equals(ctx.allocator(), &volume, [input, output, gradient])?;
     ctx.set_output(0, out);
     Ok(())
 }

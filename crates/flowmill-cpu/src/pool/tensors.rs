@@ -60,6 +60,23 @@ pub(super) fn max_pool_grad(alloc: &Allocator, v: &Volume, input: &Tensor, gradi
     }, _ => bail!(Unimplemented, "There is no gradient of a max pool of {}", input.dtype()))
 }
 
+/// Returns the gradient of [`max_pool`] from its input, its output and the output's gradient: that of each window goes to every element that equals its maximum.
+///
+/// # Errors
+/// `Unimplemented` for types that no pool of volumes has.
+pub(super) fn max_pool_grad_to_equals(alloc: &Allocator, v: &Volume, tensors: [&Tensor; 3]) -> Result<Tensor> {
+    let [input, _, gradient] = tensors;
+    if gradient.num_elements() == 0 {
+        return alloc.zeros(input.dtype(), input.shape().clone());
+    }
+    if wide(input.dtype()) != DType::F32 {
+        bail!(Unimplemented, "There is no gradient of a max pool of volumes of {}", input.dtype());
+    }
+    computed::<f32, _>(alloc, input.shape().clone(), tensors, |[input, output, gradient], out| {
+        pool::max_pool_grad_to_equals(v, input, output, gradient, out);
+    })
+}
+
 /// Returns the gradient of [`avg_pool`], in a tensor of this shape: that of each window is spread evenly over its elements.
 ///
 /// # Errors

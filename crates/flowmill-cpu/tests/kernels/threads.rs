@@ -226,6 +226,7 @@ fn calls() -> Vec<Forking> {
     call("pool/pool3d.rs", "MaxPool3DGrad", window(volume, volume), vec![volumes.clone(), pooled.clone(), pooled.clone()]);
     call("pool/pool3d.rs", "MaxPool3DGradGrad", window(volume, volume), vec![volumes.clone(), pooled.clone(), volumes]);
     call("pool/pool3d.rs", "AvgPool3DGrad", window(volume, volume), vec![i(&[4, 24, 24, 24, 6]), pooled]);
+    call("nn/cross_entropy.rs", "SoftmaxCrossEntropyWithLogits", vec![float()], vec![f(&[512, 300]), positive(&[512, 300])]);
     call("nn/softmax.rs", "Softmax", vec![("T", ty(DType::F64))], vec![d(&[512, 300])]);
     call("simd/rows.rs", "Softmax", vec![float()], vec![f(&[512, 300])]);
     call("parsing_io/parse_example.rs", "ParseExample", example_attrs(), examples());

@@ -1,7 +1,7 @@
 //! Pools against plain loops.
 
 use super::*;
-use crate::window::Window;
+use crate::window::{Axis, Window};
 
 #[test]
 fn a_gradient_of_averages_is_spread_over_the_windows() {
@@ -67,6 +67,11 @@ fn pools_of_volumes() {
         ([5, 4, 7], [3, 2, 3], [2, 2, 2], [1, 1, 1], [0, 1, 1], 3),
         ([6, 9, 5], [2, 2, 2], [3, 2, 1], [2, 3, 1], [1, 0, 0], 9),
         ([1, 1, 3], [1, 1, 2], [1, 1, 2], [1, 1, 1], [0, 0, 1], 1),
+        ([4, 6, 4], [2, 2, 2], [2, 2, 2], [1, 1, 1], [0, 0, 0], 41),
+        ([3, 6, 8], [1, 3, 2], [1, 3, 2], [1, 1, 1], [0, 0, 0], 8),
+        ([3, 6, 9], [1, 2, 2], [1, 2, 2], [1, 1, 1], [0, 0, 0], 9),
+        ([4, 7, 9], [2, 2, 2], [2, 2, 2], [1, 1, 1], [0, 0, 0], 3),
+        ([6, 6, 6], [3, 3, 3], [3, 3, 3], [1, 1, 1], [0, 0, 0], 33),
     ] {
         let axis = |d: usize| {
             let reach = (window[d] - 1) * dilation[d] + 1;
@@ -74,7 +79,7 @@ fn pools_of_volumes() {
             Axis { input: input[d], window: window[d], stride: stride[d], dilation: dilation[d], pad: pad[d], output }
         };
         let v = Volume { batch: 2, axes: [axis(0), axis(1), axis(2)], channels };
-        let values = |len: usize| (0..len).map(|i| ((i * 7919) % 101) as f64 - 50.0).collect::<Vec<_>>();
+        let values = |len: usize| (0..len).map(|i| ((i * 7919) % 101 % 23) as f64 - 11.0).collect::<Vec<_>>();
         let x = values(2 * volume_len(&v));
         let gradient = values(v.positions() * channels);
         let mut max = vec![f64::MIN; gradient.len()];
@@ -100,6 +105,26 @@ fn pools_of_volumes() {
         let mut got = vec![f64::NAN; x.len()];
         avg_pool_grad(&v, &gradient, &mut got);
         assert_eq!(got, spread, "{v:?}");
+        let (mut to_first, mut to_equals) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        for position in 0..v.positions() {
+            for (at, gradient) in (position * channels..).zip(&gradient[position * channels..][..channels]) {
+                let mut is_first = true;
+                v.for_each_tap(position, |_, pixel| {
+                    let to = pixel * channels + at % channels;
+                    if x[to] == max[at] {
+                        to_equals[to] += gradient;
+                        to_first[to] += if is_first { *gradient } else { 0.0 };
+                        is_first = false;
+                    }
+                });
+            }
+        }
+        got.fill(f64::NAN);
+        max_pool_grad(&v, &x, &gradient, &mut got);
+        assert_eq!(got, to_first, "first maxima of {v:?}");
+        got.fill(f64::NAN);
+        max_pool_grad_to_equals(&v, &x, &max, &gradient, &mut got);
+        assert_eq!(got, to_equals, "all maxima of {v:?}");
     }
 }
 

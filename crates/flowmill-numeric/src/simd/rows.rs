@@ -3,6 +3,10 @@
 //! Each row is computed by one thread in a fixed order, so results do not depend on the number of threads. A sum has as many lanes as the
 //! instruction set's vectors, so another instruction set may return different last digits.
 
+mod entropy;
+
+pub use entropy::{cross_entropy, sparse_cross_entropy};
+
 use super::math::{exp_of_negative, log};
 use super::vector::MathVector;
 use super::{Isa, for_each_isa, isa};
@@ -199,6 +203,7 @@ macro_rules! for_each_vector {
         }
     }};
 }
+use for_each_vector;
 
 /// Folds the lanes of a vector with `f`, in halves, and returns the result.
 ///
@@ -369,11 +374,11 @@ unsafe fn layer_norm_kernel<V: MathVector>(
 mod tests {
     use super::*;
 
-    fn values(len: usize) -> Vec<f32> {
+    pub(super) fn values(len: usize) -> Vec<f32> {
         (0..len).map(|i| ((i * 7919) % 1009) as f32 / 100.0 - 5.0).collect()
     }
 
-    fn assert_close(got: &[f32], want: &[f64], name: &str) {
+    pub(super) fn assert_close(got: &[f32], want: &[f64], name: &str) {
         for (i, (g, w)) in got.iter().zip(want).enumerate() {
             let error = (f64::from(*g) - w).abs();
             assert!(error <= 1e-6 + 2e-6 * w.abs(), "{name}: element {i}: {g}, want {w}");
