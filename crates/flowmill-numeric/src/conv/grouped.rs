@@ -1,6 +1,6 @@
-//! Convolutions in groups, computed group by group without copies of patches.
+//! Convolutions of few output channels in a group, computed group by group without copies of patches. A convolution without groups is one of a single group.
 //!
-//! A group has few columns for a matrix product: copies of its patches would take as long as their products. Here a register holds a vector of a group's
+//! Few output channels are few columns for a matrix product: copies of its patches would take as long as their products. Here a register holds a vector of a group's
 //! output channels at one position, and several positions share each vector of weights. Patches are read in place, from images that are copied with their
 //! padding where windows reach into it.
 
@@ -24,9 +24,9 @@ const SPEED: usize = 40;
 /// The most output channels of a group: more are columns enough for a product.
 const MAX_OUTPUTS: usize = 16;
 
-/// Returns true if there are groups of few channels.
+/// Returns true if groups have few output channels.
 pub(super) fn can_compute(out_channels: usize, groups: usize) -> bool {
-    groups > 1 && out_channels / groups <= MAX_OUTPUTS
+    out_channels / groups <= MAX_OUTPUTS
 }
 
 /// A filter in vectors of output channels: `[groups, vectors, height, width, channels / groups, lanes]`.
@@ -43,7 +43,10 @@ pub(super) struct Filter {
 impl Filter {
     /// Rearranges an HWIO filter of `taps` positions.
     pub(super) fn new(isa: Isa, filter: &[f32], taps: usize, depth: usize, out_channels: usize, groups: usize) -> Filter {
-        let (lanes, outputs) = (isa.lanes(), out_channels / groups);
+        let outputs = out_channels / groups;
+        // Half a vector takes as long as a whole one, and stores behind masks take longer.
+        let isa = if outputs <= Isa::Avx2.lanes() { isa.min(Isa::Avx2) } else { isa };
+        let lanes = isa.lanes();
         let firsts = (0..groups).flat_map(|group| (0..outputs).step_by(lanes).map(move |n| (group * outputs, n)));
         let vectors = firsts.map(|(group, n)| group + n..group + outputs.min(n + lanes));
         let mut weights = Buffer::zeroed(groups * outputs.next_multiple_of(lanes) * taps * depth);

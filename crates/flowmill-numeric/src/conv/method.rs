@@ -31,7 +31,7 @@ pub enum Method {
     Narrow,
     /// Depthwise convolutions of planes.
     Planes,
-    /// Sums of products of each group, without copies of patches.
+    /// Sums of products of each group, without copies of patches. A group has few output channels.
     Groups,
 }
 
@@ -91,6 +91,7 @@ struct Costs {
     dots: DotCosts,
     planes: PlaneCosts,
     groups: GroupCosts,
+    scatter: ScatterCosts,
     /// The speed of products in `bfloat16`, relative to `f32`. The other methods compute in `f32` in any case.
     bf16_speed: f64,
 }
@@ -108,6 +109,14 @@ struct ProductCosts {
     position: f64,
     /// An output of a group that does not fill a vector.
     narrow_output: f64,
+}
+
+/// The costs of scattered patches.
+struct ScatterCosts {
+    /// An element of a patch.
+    element: f64,
+    /// A tap of a window in a group.
+    tap: f64,
 }
 
 #[derive(Clone, Copy)]
@@ -155,7 +164,8 @@ const AVX512: Costs = Costs {
     ],
     dots: DotCosts { multiply: 0.0244, output: 1.41, position: 8.44 },
     planes: PlaneCosts { multiply: 0.0462, expanded: 0.1845, output: 0.8, filled: 2.05 },
-    groups: GroupCosts { multiply: 0.0165, vector: 5.0, copied: 0.2 },
+    groups: GroupCosts { multiply: 0.0165, vector: 1.0, copied: 0.1 },
+    scatter: ScatterCosts { element: 0.32, tap: 4.0 },
     bf16_speed: 1.6,
 };
 
@@ -171,6 +181,7 @@ const AVX2: Costs = Costs {
     dots: DotCosts { multiply: 0.0372, output: 1.14, position: 4.93 },
     planes: PlaneCosts { multiply: 0.0567, expanded: 0.16, output: 0.565, filled: 1.44 },
     groups: GroupCosts { multiply: 0.025, vector: 4.0, copied: 0.15 },
+    scatter: ScatterCosts { element: 0.35, tap: 4.0 },
     bf16_speed: 0.8,
 };
 
@@ -183,6 +194,7 @@ const PORTABLE: Costs = Costs {
     dots: DotCosts { multiply: 0.15, output: 0.0892, position: 11.1 },
     planes: PlaneCosts { multiply: 0.199, expanded: 0.231, output: 1.49, filled: 0.858 },
     groups: GroupCosts { multiply: 0.105, vector: 5.0, copied: 0.2 },
+    scatter: ScatterCosts { element: 0.6, tap: 4.0 },
     bf16_speed: 0.8,
 };
 
@@ -274,6 +286,21 @@ fn estimate(isa: Isa, method: Method, precision: Precision, window: &Window, out
         }
     };
     MethodEstimate { method, nanoseconds, packing_nanoseconds: packed * PACKING_NANOSECONDS }
+}
+
+/// Returns the estimated time of the fastest method for all images of a window, with a packed filter.
+pub(super) fn nanoseconds(precision: Precision, window: &Window, out_channels: usize, groups: usize) -> f64 {
+    estimates(isa(), precision, window, out_channels, groups).map(|e| e.nanoseconds).fold(f64::INFINITY, f64::min)
+}
+
+/// Returns the estimated time of an input gradient that is scattered: a product for each group, whose elements are added to the patches.
+pub(super) fn scatter_nanoseconds(window: &Window, out_channels: usize, groups: usize) -> f64 {
+    let (costs, lanes, groups) = (Costs::of(isa()), isa().lanes(), groups.max(1));
+    let patch = window.height * window.width * (window.channels / groups);
+    let product = (patch.next_multiple_of(lanes) * (out_channels / groups)) as f64 * costs.product.multiply;
+    let segments = (window.height * window.width) as f64 * costs.scatter.tap;
+    let weights = (patch * out_channels) as f64 * costs.product.weight;
+    (window.positions() * groups) as f64 * (product + patch as f64 * costs.scatter.element + segments) + weights
 }
 
 /// A description of the convolutions that are computed in one way.

@@ -5,7 +5,7 @@
 
 use super::backprop::check_filter;
 use super::depthwise::for_each_row;
-use super::method::{Method, method_for};
+use super::method::{Method, method_for, nanoseconds, scatter_nanoseconds};
 use super::patches::Patches;
 use super::winograd::Lifetime;
 use super::{PackedFilter, conv2d, padding};
@@ -13,9 +13,8 @@ use crate::gemm::{Epilogue, MatrixRef, Precision, multiply_rows, with_scratch};
 use crate::simd::transpose::transpose;
 use crate::window::{Axis, Window};
 
-/// The least number of input channels of a group. Products with fewer columns compute mostly padding: with 8 channels, scattered products take two thirds
-/// of the time, with 16 nearly three times as long.
-const MIN_CHANNELS: usize = 16;
+/// Nanoseconds for moving an element of a phase to its place.
+const INTERLEAVING_NANOSECONDS: f64 = 0.2;
 
 /// The phase of the pixels at `remainder`, `remainder + stride`, … along one dimension.
 pub(super) struct Phase {
@@ -93,7 +92,7 @@ impl PackedTransposed {
         if window.input_len() == 0 || window.positions() == 0 || filter.is_empty() {
             return None;
         }
-        let phases = Phases::new(&window, out_channels, groups)?;
+        let phases = Phases::new(&window, out_channels, groups, Lifetime::Kept)?;
         let mut filters = Vec::new();
         for row in &phases.rows {
             for column in &phases.columns {
@@ -120,7 +119,7 @@ impl PackedTransposed {
     pub fn apply(&self, window: &Window, out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
         assert!(self.is_for(window), "{window:?} with a filter for {:?}", self.window);
         window.check(input_backprop.len());
-        let Some(phases) = Phases::new(window, out_channels, self.groups) else { return };
+        let Some(phases) = Phases::new(window, out_channels, self.groups, Lifetime::Kept) else { return };
         phases.for_each_phase(&mut input_backprop[..window.input_len()], |number, row, column, pixels| {
             if let Some(filter) = self.filters.get(number).and_then(Option::as_ref) {
                 conv2d(&phases.window_of(row, column, out_channels), out_backprop, filter, pixels, &Epilogue::default());
@@ -138,13 +137,30 @@ pub(super) struct Phases<'a> {
 }
 
 impl<'a> Phases<'a> {
-    /// Returns the convolutions; `None` if the gradient is not computed in this way.
-    pub(super) fn new(window: &'a Window, out_channels: usize, groups: usize) -> Option<Phases<'a>> {
+    /// Returns the convolutions; `None` if there are none, or by estimate scattered patches take less time: the windows of a convolution reach into the
+    /// padding, and those of a small gradient mostly so. With a filter that is kept, the choice does not depend on the number of images.
+    pub(super) fn new(window: &'a Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Option<Phases<'a>> {
         let [rows, columns] = Phase::of_window(window)?;
         let phases = Phases { window, groups, rows, columns };
-        let method = |window: Window| Method::estimated(Precision::F32, &window, phases.window.channels, groups);
-        let is_narrow = || phases.widest_window(out_channels).is_some_and(|window| method(window) == Method::Narrow);
-        (window.channels / groups >= MIN_CHANNELS || is_narrow()).then_some(phases)
+        let batch = match lifetime {
+            Lifetime::Kept => 1,
+            Lifetime::Once => window.batch,
+        };
+        let scattered = scatter_nanoseconds(&Window { batch, ..*window }, out_channels, groups);
+        (phases.nanoseconds(batch, out_channels) <= scattered).then_some(phases)
+    }
+
+    /// Returns the estimated time of some images.
+    fn nanoseconds(&self, batch: usize, out_channels: usize) -> f64 {
+        let of_phase = |row: &Phase, column: &Phase| {
+            let window = Window { batch, ..self.window_of(row, column, out_channels) };
+            let has_taps = window.height * window.width > 0;
+            if has_taps { nanoseconds(Precision::F32, &window, self.window.channels, self.groups) } else { 0.0 }
+        };
+        let convolutions: f64 = self.rows.iter().flat_map(|row| self.columns.iter().map(move |column| of_phase(row, column))).sum();
+        let w = self.window;
+        let moved = if w.stride_height * w.stride_width > 1 { batch * w.in_height * w.in_width * w.channels } else { 0 };
+        convolutions + moved as f64 * INTERLEAVING_NANOSECONDS
     }
 
     /// Overwrites `input_backprop` with the gradient.
@@ -180,12 +196,6 @@ impl<'a> Phases<'a> {
     /// Returns the window of the convolution that computes a phase.
     fn window_of(&self, row: &Phase, column: &Phase, out_channels: usize) -> Window {
         Phase::window(self.window, row, column, out_channels)
-    }
-
-    /// Returns the window of the phase with the most taps.
-    fn widest_window(&self, out_channels: usize) -> Option<Window> {
-        let most = |phases: &[Phase]| phases.iter().enumerate().max_by_key(|(_, phase)| phase.taps).map(|(i, _)| i);
-        Some(self.window_of(&self.rows[most(&self.rows)?], &self.columns[most(&self.columns)?], out_channels))
     }
 
     /// Computes the gradients of the pixels of one phase, side by side.

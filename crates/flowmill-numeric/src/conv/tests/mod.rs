@@ -261,6 +261,8 @@ fn few_channels_and_groups_equal_plain_loops() {
         check_conv(&Window { batch: 3, ..with_width(w, 7) }, out, 1);
     }
     for (w, out, groups, method) in [
+        (Window::square(2, 24, 3, 3, 1, 1), 8, 1, Method::Groups),
+        (Window::square(1, 30, 4, 5, 2, 2), 16, 1, Method::Groups),
         (Window::square(1, 9, 32, 5, 1, 2), 64, 32, Method::Planes),
         (Window::square(1, 30, 64, 5, 1, 2), 64, 32, Method::Planes),
         (Window::square(2, 15, 96, 3, 2, 1), 96, 12, Method::Groups),
@@ -291,6 +293,10 @@ fn gradients_of_batches_equal_plain_loops() {
     check_conv(&Window::square(2, 60, 24, 5, 1, 2), 16, 1);
     check_conv(&Window::square(3, 14, 32, 5, 1, 2), 20, 1);
     check_conv(&Window::square(5, 8, 40, 1, 2, 0), 24, 2);
+    // Gradients smaller than their windows are scattered, some images at a time or a part of one.
+    check_conv(&Window::square(11, 10, 20, 7, 1, 0), 24, 1);
+    check_conv(&Window::square(7, 10, 24, 9, 2, 1), 32, 2);
+    check_conv(&Window::square(2, 40, 16, 33, 1, 0), 24, 1);
 }
 
 #[test]
