@@ -13,6 +13,8 @@ use crate::simd::{Isa, for_each_isa, isa};
 use crate::window::Window;
 use std::ops::Range;
 
+/// Elements of both tensors that all rows of the filter read before the next ones: a part of a core's L2 cache.
+const BAND_ELEMENTS: usize = 1 << 16;
 /// The channels of a row of the filter whose gradient is computed at a time.
 const BLOCK_CHANNELS: usize = 32;
 
@@ -156,13 +158,20 @@ impl Columns {
 fn filter_rows(w: &Window, columns: Columns, input: &[f32], out_backprop: &[f32], filter_backprop: &mut [f32]) {
     let blocks = w.channels.div_ceil(BLOCK_CHANNELS);
     let len = w.width * BLOCK_CHANNELS;
+    let line = w.in_width * w.channels * w.stride_height + w.out_width * w.channels;
+    let rows_at_once = (BAND_ELEMENTS / line.max(1)).max(1);
     with_scratch(w.height * blocks * len, |parts: &mut [f32]| {
-        let sum = |task: usize, to: &mut [f32]| {
-            let (i, first) = (task / blocks, task % blocks * BLOCK_CHANNELS);
-            let channels = first..w.channels.min(first + BLOCK_CHANNELS);
-            FilterRow { w, columns, i, channels }.sum(isa(), input, out_backprop, to);
-        };
-        for_each_row(w.height * blocks, len, w.work(w.channels), parts, sum);
+        parts.fill(0.0);
+        let rows = w.batch * w.out_height;
+        for first_row in (0..rows).step_by(rows_at_once) {
+            let band = first_row..rows.min(first_row + rows_at_once);
+            let sum = |task: usize, to: &mut [f32]| {
+                let (i, first) = (task / blocks, task % blocks * BLOCK_CHANNELS);
+                let channels = first..w.channels.min(first + BLOCK_CHANNELS);
+                FilterRow { w, columns, i, channels }.sum(isa(), band.clone(), input, out_backprop, to);
+            };
+            for_each_row(w.height * blocks, len, w.work(w.channels) / rows * band.len(), parts, sum);
+        }
         for (task, part) in parts.chunks_exact(len).enumerate() {
             let (i, first) = (task / blocks, task % blocks * BLOCK_CHANNELS);
             let count = BLOCK_CHANNELS.min(w.channels - first);
@@ -182,12 +191,11 @@ struct FilterRow<'a> {
 }
 
 impl FilterRow<'_> {
-    /// Computes `to`, `[width, BLOCK_CHANNELS]`.
-    fn sum(&self, isa: Isa, input: &[f32], out_backprop: &[f32], to: &mut [f32]) {
+    /// Adds the products of some rows of the output, which count through all images, to `to`, `[width, BLOCK_CHANNELS]`.
+    fn sum(&self, isa: Isa, rows: Range<usize>, input: &[f32], out_backprop: &[f32], to: &mut [f32]) {
         let w = self.w;
-        to.fill(0.0);
-        let ys = (0..w.out_height).filter(|y| w.rows_inside(*y).contains(&self.i));
-        for (image, y) in (0..w.batch).flat_map(|image| ys.clone().map(move |y| (image, y))) {
+        let places = rows.map(|row| (row / w.out_height, row % w.out_height));
+        for (image, y) in places.filter(|(_, y)| w.rows_inside(*y).contains(&self.i)) {
             let pixels = &input[(image * w.in_height + w.input_row(y, self.i)) * w.in_width * w.channels..][..w.in_width * w.channels];
             let gradient = &out_backprop[(image * w.out_height + y) * w.out_width * w.channels..][..w.out_width * w.channels];
             let row = Row {
