@@ -12,6 +12,8 @@ const GRAIN: usize = 1 << 15;
 const MAX_BLOCKS: usize = 64;
 /// The number of rows that are summed in `f32`.
 const ROWS_AT_ONCE: usize = 32;
+/// The most rows of which the means are close to those of all rows.
+const SAMPLED_ROWS: usize = 64;
 /// Rows of fewer channels are processed several at a time, as one row.
 const MIN_WIDTH: usize = 64;
 
@@ -28,6 +30,16 @@ crate::dispatch! {
         for x in x.chunks(squares.len()) {
             for ((square, x), mean) in squares.iter_mut().zip(x).zip(means) {
                 *square += (x - mean) * (x - mean);
+            }
+        }
+    }
+
+    fn add_deviations(x: &[f32], pivots: &[f32], deviations: &mut [f32], squares: &mut [f32]) {
+        for x in x.chunks(squares.len()) {
+            for (((deviation, square), x), pivot) in deviations.iter_mut().zip(&mut *squares).zip(x).zip(pivots) {
+                let d = x - pivot;
+                *deviation += d;
+                *square += d * d;
             }
         }
     }
@@ -110,11 +122,35 @@ fn num_rows(x: &[f32], channels: usize) -> f64 {
     (x.len() / channels.max(1)).max(1) as f64
 }
 
+/// Returns the means of some rows, spread over all of them.
+fn sampled_means(x: &[f32], channels: usize) -> Vec<f32> {
+    let mut sums = vec![0.0; channels];
+    let rows = x.len() / channels.max(1);
+    let step = rows.div_ceil(SAMPLED_ROWS).max(1);
+    for row in (0..rows).step_by(step) {
+        add_rows(&x[row * channels..][..channels], &mut sums);
+    }
+    let sampled = rows.div_ceil(step).max(1) as f32;
+    sums.iter().map(|sum| sum / sampled).map(|mean| if mean.is_finite() { mean } else { 0.0 }).collect()
+}
+
 /// Returns the mean and the variance, that of a population, of each channel of `x: [.., channels]`.
+///
+/// One pass sums deviations from the means of some rows, and their squares. If these means are so far from those of all rows that the variance would be the
+/// difference of large numbers, a second pass sums the squares of deviations from the means.
 pub fn moments(x: &[f32], channels: usize) -> (Vec<f32>, Vec<f32>) {
     let rows = num_rows(x, channels);
-    let [totals] = sums(x.len(), channels, |range, [sums]| add_rows(&x[range], sums));
-    let means: Vec<f32> = totals.iter().map(|sum| (sum / rows) as f32).collect();
+    let pivots = sampled_means(x, channels);
+    let repeated_pivots = repeated(&pivots);
+    let [deviations, squares] = sums(x.len(), channels, |range, [deviations, squares]| {
+        add_deviations(&x[range], &repeated_pivots, deviations, squares);
+    });
+    let shifts: Vec<f64> = deviations.iter().map(|sum| sum / rows).collect();
+    let variances: Vec<f64> = squares.iter().zip(&shifts).map(|(square, shift)| square / rows - shift * shift).collect();
+    let means: Vec<f32> = pivots.iter().zip(&shifts).map(|(pivot, shift)| (f64::from(*pivot) + shift) as f32).collect();
+    if shifts.iter().zip(&variances).all(|(shift, variance)| shift * shift <= *variance) {
+        return (means, variances.iter().map(|variance| *variance as f32).collect());
+    }
     let repeated_means = repeated(&means);
     let [squares] = sums(x.len(), channels, |range, [squares]| add_squares(&x[range], &repeated_means, squares));
     (means, squares.iter().map(|square| (square / rows) as f32).collect())
@@ -213,5 +249,28 @@ mod tests {
         }
         assert_eq!(moments(&[], 3), (vec![0.0; 3], vec![0.0; 3]));
         assert_eq!(moments(&[], 0), (vec![], vec![]));
+    }
+
+    #[test]
+    fn moments_far_from_zero_and_from_the_sampled_rows() {
+        let (rows, channels) = (6400, 3);
+        // Of the channels, one is constant, one has a small deviation around a large mean, and one is large in every hundredth row, the rows of the sample.
+        let x: Vec<f32> = (0..rows)
+            .flat_map(|row| {
+                let near = 1000.0 + (row * 7919 % 101) as f32 / 128.0;
+                let rare = if row % 100 == 0 { 4096.0 } else { (row % 2) as f32 / 4.0 };
+                [0.3, near, rare]
+            })
+            .collect();
+        let (means, variances) = moments(&x, channels);
+        let column = |c: usize| x.iter().skip(c).step_by(channels).map(|&v| f64::from(v));
+        for c in 0..channels {
+            let mean = column(c).sum::<f64>() / rows as f64;
+            let variance = column(c).map(|v| (v - mean).powi(2)).sum::<f64>() / rows as f64;
+            assert!((f64::from(means[c]) - mean).abs() <= 1e-6 * mean, "mean {c}: {} and {mean}", means[c]);
+            assert!((f64::from(variances[c]) - variance).abs() <= 1e-5 * variance + 1e-12, "variance {c}: {} and {variance}", variances[c]);
+        }
+        let (means, _) = moments(&[f32::INFINITY, 1.0, 2.0, 3.0], 2);
+        assert_eq!(means, [f32::INFINITY, 2.0]);
     }
 }

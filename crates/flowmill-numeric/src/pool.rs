@@ -17,6 +17,8 @@ pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
     /// True if there is code for each instruction set. Without it, integers of 32 bits and more take 1.2 to 5 times as long on AVX2; few networks pool
     /// them, and the code is large.
     const WIDE: bool;
+    /// True if there is code for each instruction set of the gradients of maximum pools, too. Networks are trained in few types.
+    const WIDE_GRADIENT: bool;
     /// The least finite number.
     const LOWEST: Self;
     /// The sum of no elements.
@@ -26,9 +28,10 @@ pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
 }
 
 macro_rules! pooled_float {
-    ($($t:ty = $wide:literal),*) => {$(
+    ($($t:ty = $wide_gradient:literal),*) => {$(
         impl Pooled for $t {
-            const WIDE: bool = $wide;
+            const WIDE: bool = true;
+            const WIDE_GRADIENT: bool = $wide_gradient;
             const LOWEST: Self = <$t>::MIN;
             const ZERO: Self = 0.0;
             #[inline(always)]
@@ -38,12 +41,13 @@ macro_rules! pooled_float {
         }
     )*};
 }
-pooled_float!(f32 = true, f64 = true);
+pooled_float!(f32 = true, f64 = false);
 
 macro_rules! pooled_integer {
     ($($t:ty = $wide:literal),*) => {$(
         impl Pooled for $t {
             const WIDE: bool = $wide;
+            const WIDE_GRADIENT: bool = false;
             const LOWEST: Self = <$t>::MIN;
             const ZERO: Self = 0;
             #[inline(always)]

@@ -175,9 +175,8 @@ fn sparse<T: Entropy>(ctx: &mut KernelContext<'_>) -> Result<()> {
         labels.push(label);
     }
     let x = logits.as_slice::<T>()?;
-    let [loss, backprop] = losses::<T>(ctx, [rows, classes], |row, backprop| {
-        T::sparse(&x[row * classes..(row + 1) * classes], labels[row], backprop)
-    })?;
+    let [loss, backprop] =
+        losses::<T>(ctx, [rows, classes], |row, backprop| T::sparse(&x[row * classes..(row + 1) * classes], labels[row], backprop))?;
     ctx.set_output(0, loss);
     ctx.set_output(1, backprop);
     Ok(())

@@ -54,7 +54,12 @@ pub(super) fn max_pool_grad(alloc: &Allocator, v: &Volume, input: &Tensor, gradi
     if gradient.num_elements() == 0 {
         return alloc.zeros(input.dtype(), input.shape().clone());
     }
-    for_dtype!(wide(input.dtype()), [f32, f64, i8, u8, i32, i64, u64], T => {
+    // Bytes have no code of their own, which would be large: their gradients are rare.
+    let dtype = match wide(input.dtype()) {
+        DType::I8 | DType::U8 => DType::I32,
+        wide => wide,
+    };
+    for_dtype!(dtype, [f32, f64, i32, i64, u64], T => {
         let shape = input.shape().clone();
         computed::<T, _>(alloc, shape, [input, gradient], |[input, gradient], out| pool::max_pool_grad(v, input, gradient, out))
     }, _ => bail!(Unimplemented, "There is no gradient of a max pool of {}", input.dtype()))

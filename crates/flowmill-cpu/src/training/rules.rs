@@ -254,18 +254,28 @@ struct Ftrl<F> {
 }
 
 impl<F: Float> Ftrl<F> {
-    fn update(&self, [var, accum, linear]: [F; 3], g: F) -> [F; 3] {
+    #[inline(always)]
+    fn update(&self, values: [F; 3], g: F) -> [F; 3] {
+        // The usual power, apart from the others because a call of `powf` keeps the loop around it from being vectorised.
+        let is_root = self.lr_power == -F::one() / (F::one() + F::one());
+        if is_root { self.update_by(values, g, F::sqrt) } else { self.update_by(values, g, |accum| accum.powf(-self.lr_power)) }
+    }
+
+    /// Updates the elements of the variable, of the accumulator and of `linear`. `power` returns `accum` to the power of `-lr_power`.
+    #[inline(always)]
+    fn update_by(&self, [var, accum, linear]: [F; 3], g: F, power: impl Fn(F) -> F) -> [F; 3] {
         let two = F::one() + F::one();
         let shrunk = g + two * self.shrinkage * var;
         let new_accum = accum + square(g);
-        let power = |accum: F| if self.lr_power == -F::one() / two { accum.sqrt() } else { accum.powf(-self.lr_power) };
-        let sigma = power(new_accum) - power(accum);
+        let new_power = power(new_accum);
+        let sigma = new_power - power(accum);
         let (linear, l1, quadratic) = if self.multiply_linear_by_lr {
-            (linear + shrunk * self.lr - sigma * var, self.l1 * self.lr, power(new_accum) + two * self.l2 * self.lr)
+            (linear + shrunk * self.lr - sigma * var, self.l1 * self.lr, new_power + two * self.l2 * self.lr)
         } else {
-            (linear + shrunk - sigma / self.lr * var, self.l1, power(new_accum) / self.lr + two * self.l2)
+            (linear + shrunk - sigma / self.lr * var, self.l1, new_power / self.lr + two * self.l2)
         };
-        let var = if linear.abs() > l1 { (l1.copysign(linear) - linear) / quadratic } else { F::zero() };
+        let moved = (l1.copysign(linear) - linear) / quadratic;
+        let var = if linear.abs() > l1 { moved } else { F::zero() };
         [var, new_accum, linear]
     }
 }

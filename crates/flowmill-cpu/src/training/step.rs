@@ -140,7 +140,8 @@ impl<A: Real, const V: usize> Block<A, V> {
             let new = rule(std::array::from_fn(|v| values[v][i]), gradients[i]);
             values.iter_mut().zip(new).for_each(|(values, new)| values[i] = new);
         };
-        if n == BLOCK { for_block(&mut element) } else { (0..n).for_each(element) }
+        // Elements beyond the first `n` are computed, too, where that takes less time than a loop over single ones.
+        if n >= BLOCK / 8 { for_block(&mut element) } else { (0..n).for_each(element) }
     }
 }
 
@@ -163,6 +164,46 @@ fn update_run<A: Real, const V: usize>(
         for (values, variable) in block.values.iter().zip(variables.iter_mut()) {
             store(variable, start + done, &values[..n])?;
         }
+    }
+    Ok(())
+}
+
+/// Updates rows of `width` elements of each variable, one after the other. Row `i` of the gradient is for row `rows[i]`; rows may repeat.
+fn update_rows<A: Real, const V: usize>(
+    variables: &mut [&mut Tensor],
+    rows: &[i64],
+    gradient: &Tensor,
+    width: usize,
+    rule: &impl Fn([A; V], A) -> [A; V],
+) -> Result<()> {
+    if 2 * width > BLOCK || width == 0 {
+        return rows
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, &row)| update_run(variables, row as usize * width, (gradient, i * width), width, rule));
+    }
+    // As many different rows as a block has room for.
+    let mut block = Block::<A, V>::new();
+    let (mut first, at_once) = (0, BLOCK / width);
+    while first < rows.len() {
+        let mut end = first + 1;
+        while end < rows.len() && end - first < at_once && !rows[first..end].contains(&rows[end]) {
+            end += 1;
+        }
+        let of_block = |i: usize| i * width..(i + 1) * width;
+        load(gradient, first * width, &mut block.gradients[..(end - first) * width])?;
+        for (values, variable) in block.values.iter_mut().zip(variables.iter()) {
+            for (i, &row) in rows[first..end].iter().enumerate() {
+                load(variable, row as usize * width, &mut values[of_block(i)])?;
+            }
+        }
+        block.update((end - first) * width, rule);
+        for (values, variable) in block.values.iter().zip(variables.iter_mut()) {
+            for (i, &row) in rows[first..end].iter().enumerate() {
+                store(variable, row as usize * width, &values[of_block(i)])?;
+            }
+        }
+        first = end;
     }
     Ok(())
 }
@@ -260,10 +301,7 @@ where
         let rows = row_numbers(indices)?;
         with_variables(ctx, dtype, &signature.variables, &mut |shape, variables| {
             let width = checked_row_width((signature.variables[0], shape), (name, gradient), &rows)?;
-            for (i, &row) in rows.iter().enumerate() {
-                update_run(variables, row as usize * width, (gradient, i * width), width, &rule)?;
-            }
-            Ok(())
+            update_rows(variables, &rows, gradient, width, &rule)
         })?;
         forward_reference(ctx)
     })

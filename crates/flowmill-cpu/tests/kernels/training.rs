@@ -212,3 +212,33 @@ fn inputs_are_checked() {
     ]);
     assert_eq!(twice.run().unwrap_err().code(), Code::InvalidArgument);
 }
+
+#[test]
+fn rows_of_one_call_equal_calls_of_one_row() {
+    let numbers = |len: usize, seed: usize| -> Vec<f32> { (0..len).map(|i| ((i * 7919 + seed) % 101) as f32 / 40.0 - 1.0).collect() };
+    for width in [1, 5, 16, 40, 100] {
+        let rows: Vec<i32> = (0..45).map(|i| i * i % 9).chain([3, 3, 3]).chain(0..9).collect();
+        let gradient = numbers(rows.len() * width, 5);
+        let updated = |calls: &[std::ops::Range<usize>]| -> Vec<Vec<f32>> {
+            let matrix = |len: usize, values: &[f32]| Tensor::from_slice([len, width], values).unwrap();
+            let variables: Vec<_> = (0..3)
+                .map(|i| {
+                    let variable = Arc::new(ResourceVariable::new(DType::F32, PartialShape::new(&[9, width as i64])));
+                    let values = numbers(9 * width, i).iter().map(|x| if i == 1 { x.abs() + 0.1 } else { *x }).collect::<Vec<_>>();
+                    *variable.lock() = Some(matrix(9, &values));
+                    variable
+                })
+                .collect();
+            for call in calls {
+                let gradient = matrix(call.len(), &gradient[call.start * width..call.end * width]);
+                let indices = Tensor::vector(&rows[call.clone()]).unwrap();
+                let scalars = [0.1f32, 0.02, 0.03, -0.5].map(Tensor::scalar);
+                let inputs = variables.iter().map(handle).chain([gradient, indices]).chain(scalars).collect();
+                Call::new("ResourceSparseApplyFtrl").attr("T", ty(DType::F32)).outputs(0).inputs(inputs).run().unwrap();
+            }
+            variables.iter().map(|v| v.get().unwrap().as_slice::<f32>().unwrap().to_vec()).collect()
+        };
+        let one_by_one: Vec<_> = (0..rows.len()).map(|i| i..i + 1).collect();
+        assert_eq!(updated(std::slice::from_ref(&(0..rows.len()))), updated(&one_by_one), "rows of {width}");
+    }
+}

@@ -62,9 +62,8 @@ fn scatter(
     out_backprop: &[f32],
     input_backprop: &mut [f32],
 ) {
-    let filters: Vec<PackedRhs> = (0..groups)
-        .map(|group| PackedRhs::pack_strided(Precision::F32, &filter[group * n..], out_channels, n, k, true))
-        .collect();
+    let filters: Vec<PackedRhs> =
+        (0..groups).map(|group| PackedRhs::pack_strided(Precision::F32, &filter[group * n..], out_channels, n, k, true)).collect();
     let image_len = window.in_height * window.in_width * window.channels;
     // Rows of the output whose patches are computed at a time: a part of an image, or some images.
     let rows_at_once = (PATCH_ELEMENTS / (k * window.out_width)).max(1);

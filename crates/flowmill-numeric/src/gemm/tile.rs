@@ -183,24 +183,63 @@ unsafe fn finish_part<V: Lanes>(
     ldc: usize,
     cols: usize,
 ) {
-    for (row, column) in (0..rows).flat_map(|row| (0..cols).step_by(V::LANES).map(move |column| (row, column))) {
+    for column in (0..cols).step_by(V::LANES) {
         let n = V::LANES.min(cols - column);
-        // SAFETY: the row and the `n` columns lie inside the memory that the caller guarantees.
+        let vector = Column { sums: sums.wrapping_add(column), width, c: c.wrapping_add(column), ldc, rows };
+        let finish = finish.map(|f| Finish {
+            bias: if f.bias.is_null() { f.bias } else { f.bias.wrapping_add(column) },
+            residual: if f.residual.is_null() { f.residual } else { f.residual.wrapping_add(column) },
+            ..*f
+        });
+        // SAFETY: the rows and the `n` columns lie inside the memory that the caller guarantees.
         unsafe {
-            let load = |p: *const V::Elem| if n == V::LANES { V::load(p) } else { V::load_part(p, n) };
-            let mut v = V::load(sums.add(row * width + column));
-            if let Some(f) = finish {
-                if !f.bias.is_null() {
-                    v = v.add(load(f.bias.add(column)));
-                }
-                if !f.residual.is_null() {
-                    v = v.add(load(f.residual.add(row * f.ld_residual + column)));
-                }
-                v = f.low.map_or(v, |low| V::splat(low).max(v));
-                v = f.high.map_or(v, |high| V::splat(high).min(v));
+            if n == V::LANES {
+                finish_column::<V>(&vector, finish.as_ref(), |p| V::load(p), |v, p| v.store(p));
+            } else {
+                finish_column::<V>(&vector, finish.as_ref(), |p| V::load_part(p, n), |v, p| v.store_part(p, n));
             }
-            let c = c.add(row * ldc + column);
-            if n == V::LANES { v.store(c) } else { v.store_part(c, n) }
+        }
+    }
+}
+
+/// A vector of columns of a tile.
+struct Column<T> {
+    /// The sums of the first row; those of the next are `width` further on.
+    sums: *const T,
+    width: usize,
+    c: *mut T,
+    ldc: usize,
+    rows: usize,
+}
+
+/// Finishes the sums of a vector of columns. `load` reads the columns that exist, and `store` writes them.
+///
+/// # Safety
+/// The requirements of [`finish_tile`] hold for the vector's columns.
+#[inline(always)]
+unsafe fn finish_column<V: Lanes>(
+    column: &Column<V::Elem>,
+    finish: Option<&Finish<V::Elem>>,
+    load: impl Fn(*const V::Elem) -> V,
+    store: impl Fn(V, *mut V::Elem),
+) {
+    // SAFETY: the caller guarantees that all rows exist.
+    unsafe {
+        let bias = finish.filter(|f| !f.bias.is_null()).map(|f| load(f.bias));
+        let residual = finish.filter(|f| !f.residual.is_null()).map(|f| (f.residual, f.ld_residual));
+        let low = finish.and_then(|f| f.low).map(|low| V::splat(low));
+        let high = finish.and_then(|f| f.high).map(|high| V::splat(high));
+        for row in 0..column.rows {
+            let mut v = V::load(column.sums.add(row * column.width));
+            if let Some(bias) = bias {
+                v = v.add(bias);
+            }
+            if let Some((residual, ld)) = residual {
+                v = v.add(load(residual.add(row * ld)));
+            }
+            v = low.map_or(v, |low| low.max(v));
+            v = high.map_or(v, |high| high.min(v));
+            store(v, column.c.add(row * column.ldc));
         }
     }
 }

@@ -51,7 +51,14 @@ fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], 
 /// Gives the gradients of `N` channels of one window to every tap that equals the window's maximum, like [`add_to_maxima`].
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-fn add_to_equals<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], [maxima, gradients]: [&[T]; 2], to: &mut [T], replace: bool) {
+fn add_to_equals<T: Pooled, const N: usize>(
+    taps: &Taps,
+    c: usize,
+    image: &[T],
+    [maxima, gradients]: [&[T]; 2],
+    to: &mut [T],
+    replace: bool,
+) {
     let (Some(maxima), Some(gradients)) = (maxima[c..].first_chunk::<N>(), gradients[c..].first_chunk::<N>()) else { return };
     for_taps!(taps, |place| {
         let (Some(from), Some(to)) = (image[place + c..].first_chunk::<N>(), to[place + c..].first_chunk_mut::<N>()) else { return };
@@ -86,11 +93,11 @@ fn add_shares<T: Pooled, const N: usize>(shares: &[T], windows: &[usize], c: usi
 crate::dispatch! {
     /// Gives the gradients of row `y` of plane `z` of windows to the maxima of a volume.
     fn add_row_to_maxima<T>(v: &Volume, z: usize, y: usize, input: &[T], gradients: &[T], to: &mut [T], replace: bool)
-    where [T: Pooled], if [T::WIDE] {
+    where [T: Pooled], if [T::WIDE_GRADIENT] {
         let windows = RowOfWindows::new(v, 0, z, y);
         for (x, gradients) in gradients.chunks_exact(v.channels).enumerate() {
             let taps = windows.at(x);
-            if replace && taps.sizes == [1, 2, 2] {
+            if T::WIDE_GRADIENT && replace && taps.sizes == [1, 2, 2] {
                 // The most frequent window: loops of known lengths take three quarters of the time.
                 let taps = Taps { sizes: [1, 2, 2], ..taps };
                 for_channels!(v.channels, |c| add_to_maxima::<T>(&taps, c, input, gradients, to, true));
@@ -102,7 +109,7 @@ crate::dispatch! {
 
     /// Gives the gradients of row `y` of plane `z` of windows to the elements that equal their maxima.
     fn add_row_to_equals<T>(v: &Volume, z: usize, y: usize, input: &[T], outputs: [&[T]; 2], to: &mut [T], replace: bool)
-    where [T: Pooled], if [T::WIDE] {
+    where [T: Pooled], if [T::WIDE_GRADIENT] {
         let windows = RowOfWindows::new(v, 0, z, y);
         for (x, (maxima, gradients)) in outputs[0].chunks_exact(v.channels).zip(outputs[1].chunks_exact(v.channels)).enumerate() {
             let taps = windows.at(x);
@@ -223,4 +230,3 @@ pub fn avg_pool_grad<T: Pooled>(v: &Volume, out_backprop: &[T], input_backprop: 
     };
     for_each_row(v.batch, volume_len, work(v, 2), input_backprop, one_volume);
 }
-
