@@ -1,6 +1,6 @@
 //! The update rules of the optimisers. Each kernel is that of the op on references and of the one on resources.
 
-use super::step::{Real, Signature, dense, sparse};
+use super::step::{Block, Real, Rule, Signature, dense, sparse};
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelInit};
 use flowmill_tensor::{DType, Result};
@@ -33,6 +33,15 @@ fn step<const ROWS: bool, A: Real, R, const V: usize, const S: usize>(
 where
     R: Fn([A; V], A) -> [A; V] + Sync,
 {
+    step_by::<ROWS, A, R, V, S>(init, signature, prepare)
+}
+
+/// Like [`step`], for a rule that is not a function of an element.
+fn step_by<const ROWS: bool, A: Real, R: Rule<A, V>, const V: usize, const S: usize>(
+    init: &KernelInit<'_>,
+    signature: Signature<V, S>,
+    prepare: impl Fn([A; S]) -> R + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>> {
     if ROWS { sparse(init, signature, prepare) } else { dense(init, signature, prepare) }
 }
 
@@ -43,7 +52,7 @@ fn square<F: Float>(x: F) -> F {
 /// Makes the kernel of `ApplyGradientDescent`: `var -= alpha delta`.
 pub(super) fn gradient_descent(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature { variables: ["var"], scalars: [(1, "alpha")], gradient: (2, "delta") };
-    by_type!(init, T => dense::<T, _, 1, 1>(init, signature, |[alpha]| move |[var], g| [var - alpha * g]))
+    by_type!(init, T => step::<false, T, _, 1, 1>(init, signature, |[alpha]| move |[var], g| [var - alpha * g]))
 }
 
 /// Makes the kernel of `ApplyProximalGradientDescent`, `SparseApplyProximalGradientDescent`: a gradient step, then shrinkage towards zero by `l1` and `l2`.
@@ -84,13 +93,13 @@ fn momentum_of(init: &KernelInit<'_>, keras: bool) -> Result<Momentum> {
 /// Makes the kernel of `ApplyMomentum`.
 pub(super) fn momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let kind = momentum_of(init, false)?;
-    by_type!(init, T => dense::<T, _, 2, 2>(init, MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
+    by_type!(init, T => step::<false, T, _, 2, 2>(init, MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
 }
 
 /// Makes the kernel of `ResourceApplyKerasMomentum`.
 pub(super) fn keras_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let kind = momentum_of(init, true)?;
-    by_type!(init, T => dense::<T, _, 2, 2>(init, MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
+    by_type!(init, T => step::<false, T, _, 2, 2>(init, MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
 }
 
 /// Makes the kernel of `SparseApplyMomentum`.
@@ -106,7 +115,7 @@ pub(super) fn sparse_keras_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
 fn sparse_momentum_of(init: &KernelInit<'_>, keras: bool) -> Result<Arc<dyn Kernel>> {
     let kind = momentum_of(init, keras)?;
     let signature = Signature { scalars: [(2, "lr"), (5, "momentum")], ..MOMENTUM };
-    by_type!(init, T => sparse::<T, _, 2, 2>(init, signature, move |scalars| momentum_rule(kind, scalars)))
+    by_type!(init, T => step::<true, T, _, 2, 2>(init, signature, move |scalars| momentum_rule(kind, scalars)))
 }
 
 fn adagrad_rule<F: Float>(update_slots: bool, lr: F, epsilon: F) -> impl Fn([F; 2], F) -> [F; 2] {
@@ -122,25 +131,25 @@ const ADAGRAD_V2: Signature<2, 2> = Signature { variables: ["var", "accum"], sca
 /// Makes the kernel of `ApplyAdagrad`.
 pub(super) fn adagrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
-    by_type!(init, T => dense::<T, _, 2, 1>(init, ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
+    by_type!(init, T => step::<false, T, _, 2, 1>(init, ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
 }
 
 /// Makes the kernel of `ApplyAdagradV2`.
 pub(super) fn adagrad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
-    by_type!(init, T => dense::<T, _, 2, 2>(init, ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
+    by_type!(init, T => step::<false, T, _, 2, 2>(init, ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
 }
 
 /// Makes the kernel of `SparseApplyAdagrad`.
 pub(super) fn sparse_adagrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
-    by_type!(init, T => sparse::<T, _, 2, 1>(init, ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
+    by_type!(init, T => step::<true, T, _, 2, 1>(init, ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
 }
 
 /// Makes the kernel of `SparseApplyAdagradV2`.
 pub(super) fn sparse_adagrad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
-    by_type!(init, T => sparse::<T, _, 2, 2>(init, ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
+    by_type!(init, T => step::<true, T, _, 2, 2>(init, ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
 }
 
 /// Makes the kernel of `ApplyProximalAdagrad`, `SparseApplyProximalAdagrad`: Adagrad's step, then shrinkage towards zero by `l1` and `l2`.
@@ -174,7 +183,7 @@ pub(super) fn adam(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         scalars: [(3, "beta1_power"), (4, "beta2_power"), (5, "lr"), (6, "beta1"), (7, "beta2"), (8, "epsilon")],
         gradient: (9, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 6>(init, signature, move |[beta1_power, beta2_power, lr, beta1, beta2, epsilon]| {
+    by_type!(init, T => step::<false, T, _, 3, 6>(init, signature, move |[beta1_power, beta2_power, lr, beta1, beta2, epsilon]| {
         let alpha = lr * (1.0 - beta2_power).sqrt() / (1.0 - beta1_power);
         move |[var, m, v], g| {
             let (m, v) = (m + (g - m) * (1.0 - beta1), v + (square(g) - v) * (1.0 - beta2));
@@ -191,7 +200,7 @@ pub(super) fn amsgrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         scalars: [(4, "beta1_power"), (5, "beta2_power"), (6, "lr"), (7, "beta1"), (8, "beta2"), (9, "epsilon")],
         gradient: (10, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 4, 6>(init, signature, |[beta1_power, beta2_power, lr, beta1, beta2, epsilon]| {
+    by_type!(init, T => step::<false, T, _, 4, 6>(init, signature, |[beta1_power, beta2_power, lr, beta1, beta2, epsilon]| {
         let alpha = lr * (1.0 - beta2_power).sqrt() / (1.0 - beta1_power);
         move |[var, m, v, greatest], g| {
             let (m, v) = (m + (g - m) * (1.0 - beta1), v + (square(g) - v) * (1.0 - beta2));
@@ -208,7 +217,7 @@ pub(super) fn adamax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         scalars: [(3, "beta1_power"), (4, "lr"), (5, "beta1"), (6, "beta2"), (7, "epsilon")],
         gradient: (8, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 5>(init, signature, |[beta1_power, lr, beta1, beta2, epsilon]| move |[var, m, v], g| {
+    by_type!(init, T => step::<false, T, _, 3, 5>(init, signature, |[beta1_power, lr, beta1, beta2, epsilon]| move |[var, m, v], g| {
         let (m, v) = (m + (g - m) * (1.0 - beta1), Float::max(beta2 * v, g.abs()));
         [var - lr / (1.0 - beta1_power) * (m / (v + epsilon)), m, v]
     }))
@@ -253,17 +262,21 @@ struct Ftrl<F> {
     multiply_linear_by_lr: bool,
 }
 
-impl<F: Float> Ftrl<F> {
-    #[inline(always)]
-    fn update(&self, values: [F; 3], g: F) -> [F; 3] {
+impl<F: Real> Rule<F, 3> for Ftrl<F> {
+    fn update_block(&self, block: &mut Block<F, 3>, n: usize) {
         // The usual power, apart from the others because a call of `powf` keeps the loop around it from being vectorised.
-        let is_root = self.lr_power == -F::one() / (F::one() + F::one());
-        if is_root { self.update_by(values, g, F::sqrt) } else { self.update_by(values, g, |accum| accum.powf(-self.lr_power)) }
+        if self.lr_power == -F::one() / (F::one() + F::one()) {
+            block.update(n, &|values, g| self.update(values, g, F::sqrt));
+        } else {
+            block.update(n, &|values, g| self.update(values, g, |accum| accum.powf(-self.lr_power)));
+        }
     }
+}
 
+impl<F: Float> Ftrl<F> {
     /// Updates the elements of the variable, of the accumulator and of `linear`. `power` returns `accum` to the power of `-lr_power`.
     #[inline(always)]
-    fn update_by(&self, [var, accum, linear]: [F; 3], g: F, power: impl Fn(F) -> F) -> [F; 3] {
+    fn update(&self, [var, accum, linear]: [F; 3], g: F, power: impl Fn(F) -> F) -> [F; 3] {
         let two = F::one() + F::one();
         let shrunk = g + two * self.shrinkage * var;
         let new_accum = accum + square(g);
@@ -290,9 +303,8 @@ pub(super) fn ftrl<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Ke
         scalars: [(first, "lr"), (first + 1, "l1"), (first + 2, "l2"), (first + 3, "lr_power")],
         gradient: (3, "grad"),
     };
-    by_type!(init, T => step::<ROWS, T, _, 3, 4>(init, signature, move |[lr, l1, l2, lr_power]| {
-        let ftrl = Ftrl { lr, l1, l2, shrinkage: Number::ZERO, lr_power, multiply_linear_by_lr };
-        move |values, g| ftrl.update(values, g)
+    by_type!(init, T => step_by::<ROWS, T, _, 3, 4>(init, signature, move |[lr, l1, l2, lr_power]| {
+        Ftrl { lr, l1, l2, shrinkage: Number::ZERO, lr_power, multiply_linear_by_lr }
     }))
 }
 
@@ -306,8 +318,7 @@ pub(super) fn ftrl_v2<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn
         scalars: [(first, "lr"), (first + 1, "l1"), (first + 2, "l2"), (first + 3, "l2_shrinkage"), (first + 4, "lr_power")],
         gradient: (3, "grad"),
     };
-    by_type!(init, T => step::<ROWS, T, _, 3, 5>(init, signature, move |[lr, l1, l2, shrinkage, lr_power]| {
-        let ftrl = Ftrl { lr, l1, l2, shrinkage, lr_power, multiply_linear_by_lr };
-        move |values, g| ftrl.update(values, g)
+    by_type!(init, T => step_by::<ROWS, T, _, 3, 5>(init, signature, move |[lr, l1, l2, shrinkage, lr_power]| {
+        Ftrl { lr, l1, l2, shrinkage, lr_power, multiply_linear_by_lr }
     }))
 }

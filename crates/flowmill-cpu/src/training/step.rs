@@ -122,8 +122,20 @@ flowmill_numeric::dispatch! {
     }
 }
 
+/// How an optimiser updates elements of a variable and of its slots: most rules are functions of an element.
+pub(super) trait Rule<A: Real, const V: usize>: Sync {
+    /// Updates the first `n` elements of a block.
+    fn update_block(&self, block: &mut Block<A, V>, n: usize);
+}
+
+impl<A: Real, const V: usize, F: Fn([A; V], A) -> [A; V] + Sync> Rule<A, V> for F {
+    fn update_block(&self, block: &mut Block<A, V>, n: usize) {
+        block.update(n, self);
+    }
+}
+
 /// The elements of the variables and of the gradient that a rule is applied to at a time.
-struct Block<A, const V: usize> {
+pub(super) struct Block<A, const V: usize> {
     values: [[A; BLOCK]; V],
     gradients: [A; BLOCK],
 }
@@ -133,8 +145,8 @@ impl<A: Real, const V: usize> Block<A, V> {
         Block { values: [[A::ZERO; BLOCK]; V], gradients: [A::ZERO; BLOCK] }
     }
 
-    /// Applies the rule to the first `n` elements.
-    fn update(&mut self, n: usize, rule: &impl Fn([A; V], A) -> [A; V]) {
+    /// Applies a function to the first `n` elements.
+    pub(super) fn update(&mut self, n: usize, rule: &impl Fn([A; V], A) -> [A; V]) {
         let Block { values, gradients } = self;
         let mut element = |i: usize| {
             let new = rule(std::array::from_fn(|v| values[v][i]), gradients[i]);
@@ -151,7 +163,7 @@ fn update_run<A: Real, const V: usize>(
     start: usize,
     (gradient, at): (&Tensor, usize),
     len: usize,
-    rule: &impl Fn([A; V], A) -> [A; V],
+    rule: &impl Rule<A, V>,
 ) -> Result<()> {
     let mut block = Block::<A, V>::new();
     for done in (0..len).step_by(BLOCK) {
@@ -160,7 +172,7 @@ fn update_run<A: Real, const V: usize>(
         for (values, variable) in block.values.iter_mut().zip(variables.iter()) {
             load(variable, start + done, &mut values[..n])?;
         }
-        block.update(n, rule);
+        rule.update_block(&mut block, n);
         for (values, variable) in block.values.iter().zip(variables.iter_mut()) {
             store(variable, start + done, &values[..n])?;
         }
@@ -174,7 +186,7 @@ fn update_rows<A: Real, const V: usize>(
     rows: &[i64],
     gradient: &Tensor,
     width: usize,
-    rule: &impl Fn([A; V], A) -> [A; V],
+    rule: &impl Rule<A, V>,
 ) -> Result<()> {
     if 2 * width > BLOCK || width == 0 {
         return rows
@@ -197,7 +209,7 @@ fn update_rows<A: Real, const V: usize>(
                 load(variable, row as usize * width, &mut values[of_block(i)])?;
             }
         }
-        block.update((end - first) * width, rule);
+        rule.update_block(&mut block, (end - first) * width);
         for (values, variable) in block.values.iter().zip(variables.iter_mut()) {
             for (i, &row) in rows[first..end].iter().enumerate() {
                 store(variable, row as usize * width, &values[of_block(i)])?;
@@ -209,11 +221,7 @@ fn update_rows<A: Real, const V: usize>(
 }
 
 /// Like [`update_run`] for all elements, if these are of the type in which the rule is computed: on several threads if there are many.
-fn update_all<A: Real, const V: usize>(
-    variables: &mut [&mut Tensor],
-    gradient: &Tensor,
-    rule: &(impl Fn([A; V], A) -> [A; V] + Sync),
-) -> Result<()> {
+fn update_all<A: Real, const V: usize>(variables: &mut [&mut Tensor], gradient: &Tensor, rule: &impl Rule<A, V>) -> Result<()> {
     let gradient = gradient.as_slice::<A>()?;
     let mut rest = variables.iter_mut().map(|variable| variable.as_mut_slice::<A>()).collect::<Result<SmallVec<[&mut [A]; V]>>>()?;
     let blocks = gradient.len().div_ceil(BLOCK);
@@ -243,7 +251,7 @@ fn update_all<A: Real, const V: usize>(
             for (values, variable) in block.values.iter_mut().zip(variables.iter()) {
                 values[..n].copy_from_slice(&variable[range.clone()]);
             }
-            block.update(n, rule);
+            rule.update_block(&mut block, n);
             for (values, variable) in block.values.iter().zip(variables.iter_mut()) {
                 variable[range.clone()].copy_from_slice(&values[..n]);
             }
@@ -264,7 +272,7 @@ pub(super) fn dense<A: Real, R, const V: usize, const S: usize>(
     prepare: impl Fn([A; S]) -> R + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>>
 where
-    R: Fn([A; V], A) -> [A; V] + Sync,
+    R: Rule<A, V>,
 {
     let dtype = init.dtype("T")?;
     from_fn(move |ctx| {
@@ -291,7 +299,7 @@ pub(super) fn sparse<A: Real, R, const V: usize, const S: usize>(
     prepare: impl Fn([A; S]) -> R + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>>
 where
-    R: Fn([A; V], A) -> [A; V],
+    R: Rule<A, V>,
 {
     let dtype = init.dtype("T")?;
     from_fn(move |ctx| {

@@ -9,8 +9,22 @@ use std::ops::Range;
 /// The most taps of a window whose gradients are added tap by tap, and not channel by channel.
 const FEW_TAPS: usize = 16;
 
-/// Gives the gradients of `N` channels of one window, from channel `c` on, to the maxima of its taps: they are added to `to`, or replace it if no other
-/// window covers the taps.
+/// Adds parts of gradients to some elements, or overwrites them. The parts are computed before, from arrays of their own: loads that depended on comparisons
+/// would be branches.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+fn add_or_replace<T: Pooled, const N: usize>(to: &mut [T; N], parts: [T; N], replace: bool) {
+    if replace {
+        *to = parts;
+    } else {
+        for l in 0..N {
+            to[l] += parts[l];
+        }
+    }
+}
+
+/// Adds the gradients of `N` channels of one window, from channel `c` on, to the maxima of its taps. If no other window covers the taps, `replace` is set, and
+/// elements of `to` are overwritten instead.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
 fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], gradients: &[T], to: &mut [T], replace: bool) {
@@ -26,19 +40,16 @@ fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], 
         tap += 1;
     });
     // A window whose elements are all NaN or the lowest value has no maximum, so its gradient is dropped.
-    let Some(gradients) = gradients[c..].first_chunk::<N>() else { return };
+    let Some(&gradients) = gradients[c..].first_chunk::<N>() else { return };
     if taps.len() <= FEW_TAPS {
         let mut tap = 0;
         for_taps!(taps, |place| {
             let Some(to) = to[place + c..].first_chunk_mut::<N>() else { return };
+            let mut parts = [T::ZERO; N];
             for l in 0..N {
-                let part = if at[l] == tap { gradients[l] } else { T::ZERO };
-                if replace {
-                    to[l] = part;
-                } else {
-                    to[l] += part;
-                }
+                parts[l] = if at[l] == tap { gradients[l] } else { T::ZERO };
             }
+            add_or_replace(to, parts, replace);
             tap += 1;
         });
     } else {
@@ -48,7 +59,7 @@ fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], 
     }
 }
 
-/// Gives the gradients of `N` channels of one window to every tap that equals the window's maximum, like [`add_to_maxima`].
+/// Adds the gradients of `N` channels of one window to every tap that equals the window's maximum, like [`add_to_maxima`].
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
 fn add_to_equals<T: Pooled, const N: usize>(
@@ -59,17 +70,14 @@ fn add_to_equals<T: Pooled, const N: usize>(
     to: &mut [T],
     replace: bool,
 ) {
-    let (Some(maxima), Some(gradients)) = (maxima[c..].first_chunk::<N>(), gradients[c..].first_chunk::<N>()) else { return };
+    let (Some(&maxima), Some(&gradients)) = (maxima[c..].first_chunk::<N>(), gradients[c..].first_chunk::<N>()) else { return };
     for_taps!(taps, |place| {
-        let (Some(from), Some(to)) = (image[place + c..].first_chunk::<N>(), to[place + c..].first_chunk_mut::<N>()) else { return };
+        let (Some(&from), Some(to)) = (image[place + c..].first_chunk::<N>(), to[place + c..].first_chunk_mut::<N>()) else { return };
+        let mut parts = [T::ZERO; N];
         for l in 0..N {
-            let part = if from[l] == maxima[l] { gradients[l] } else { T::ZERO };
-            if replace {
-                to[l] = part;
-            } else {
-                to[l] += part;
-            }
+            parts[l] = if from[l] == maxima[l] { gradients[l] } else { T::ZERO };
         }
+        add_or_replace(to, parts, replace);
     });
 }
 
@@ -91,7 +99,7 @@ fn add_shares<T: Pooled, const N: usize>(shares: &[T], windows: &[usize], c: usi
 }
 
 crate::dispatch! {
-    /// Gives the gradients of row `y` of plane `z` of windows to the maxima of a volume.
+    /// Adds the gradients of row `y` of plane `z` of windows to the maxima of a volume.
     fn add_row_to_maxima<T>(v: &Volume, z: usize, y: usize, input: &[T], gradients: &[T], to: &mut [T], replace: bool)
     where [T: Pooled], if [T::WIDE_GRADIENT] {
         let windows = RowOfWindows::new(v, 0, z, y);
@@ -107,7 +115,7 @@ crate::dispatch! {
         }
     }
 
-    /// Gives the gradients of row `y` of plane `z` of windows to the elements that equal their maxima.
+    /// Adds the gradients of row `y` of plane `z` of windows to the elements that equal their maxima.
     fn add_row_to_equals<T>(v: &Volume, z: usize, y: usize, input: &[T], outputs: [&[T]; 2], to: &mut [T], replace: bool)
     where [T: Pooled], if [T::WIDE_GRADIENT] {
         let windows = RowOfWindows::new(v, 0, z, y);
