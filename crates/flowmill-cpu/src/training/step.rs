@@ -122,7 +122,7 @@ flowmill_numeric::dispatch! {
     }
 }
 
-/// How an optimiser updates elements of a variable and of its slots: most rules are functions of an element.
+/// An update of the elements of a variable and of its slots. Most rules are functions of an element.
 pub(super) trait Rule<A: Real, const V: usize>: Sync {
     /// Updates the first `n` elements of a block.
     fn update_block(&self, block: &mut Block<A, V>, n: usize);
