@@ -26,9 +26,10 @@ pub(super) fn shift(row: &mut [f64]) -> (Vec<f64>, f64) {
 }
 
 fn softmax_row(row: &mut [f64]) {
-    let (exponentials, sum) = shift(row);
-    let scale = 1.0 / sum;
-    row.iter_mut().zip(exponentials).for_each(|(x, e)| *x = e * scale);
+    let max = row_max(row);
+    row.iter_mut().for_each(|x| *x = (*x - max).exp());
+    let scale = 1.0 / row_sum(row);
+    row.iter_mut().for_each(|x| *x *= scale);
 }
 
 fn log_softmax_row(row: &mut [f64]) {

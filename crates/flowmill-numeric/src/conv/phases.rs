@@ -82,7 +82,7 @@ pub struct PackedTransposed {
 }
 
 impl PackedTransposed {
-    /// Packs an HWIO filter; `None` if gradients over `window` are not computed as convolutions.
+    /// Packs an HWIO filter; `None` if gradients over `window` are not computed as convolutions, or more slowly so.
     ///
     /// # Panics
     /// If `filter` is too short, or `groups` does not divide the channels.
@@ -119,7 +119,7 @@ impl PackedTransposed {
     pub fn apply(&self, window: &Window, out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
         assert!(self.is_for(window), "{window:?} with a filter for {:?}", self.window);
         window.check(input_backprop.len());
-        let Some(phases) = Phases::new(window, out_channels, self.groups, Lifetime::Kept) else { return };
+        let Some(phases) = Phases::of(window, self.groups) else { return };
         phases.for_each_phase(&mut input_backprop[..window.input_len()], |number, row, column, pixels| {
             if let Some(filter) = self.filters.get(number).and_then(Option::as_ref) {
                 conv2d(&phases.window_of(row, column, out_channels), out_backprop, filter, pixels, &Epilogue::default());
@@ -140,14 +140,19 @@ impl<'a> Phases<'a> {
     /// Returns the convolutions; `None` if there are none, or by estimate scattered patches take less time: the windows of a convolution reach into the
     /// padding, and those of a small gradient mostly so. With a filter that is kept, the choice does not depend on the number of images.
     pub(super) fn new(window: &'a Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Option<Phases<'a>> {
-        let [rows, columns] = Phase::of_window(window)?;
-        let phases = Phases { window, groups, rows, columns };
+        let phases = Phases::of(window, groups)?;
         let batch = match lifetime {
             Lifetime::Kept => 1,
             Lifetime::Once => window.batch,
         };
         let scattered = scatter_nanoseconds(&Window { batch, ..*window }, out_channels, groups);
         (phases.nanoseconds(batch, out_channels) <= scattered).then_some(phases)
+    }
+
+    /// Returns the convolutions; `None` if there are none.
+    fn of(window: &'a Window, groups: usize) -> Option<Phases<'a>> {
+        let [rows, columns] = Phase::of_window(window)?;
+        Some(Phases { window, groups, rows, columns })
     }
 
     /// Returns the estimated time of some images.

@@ -26,6 +26,26 @@ struct Stack {
     from: Vec<usize>,
 }
 
+crate::dispatch! {
+    /// Writes the channels of all planes at the first position, then those at the next one, and so on. Elements that are written next may be overwritten
+    /// before, so that few channels are copied without their exact number.
+    fn stack_channels(planes: &[&[f32]], channels: usize, stacked: &mut [f32]) {
+        const STEP: usize = 8;
+        let rounded = channels.next_multiple_of(STEP);
+        let sources = (0..stacked.len() / (planes.len() * channels)).flat_map(|position| planes.iter().map(move |plane| &plane[position * channels..]));
+        for (i, from) in sources.enumerate() {
+            let to = &mut stacked[i * channels..];
+            if rounded <= to.len() && rounded <= from.len() {
+                for (to, from) in to[..rounded].as_chunks_mut::<STEP>().0.iter_mut().zip(from[..rounded].as_chunks::<STEP>().0) {
+                    *to = *from;
+                }
+            } else {
+                to[..channels].copy_from_slice(&from[..channels]);
+            }
+        }
+    }
+}
+
 impl Volume {
     /// Returns the number of elements of the input.
     fn input_len(&self) -> usize {
@@ -126,11 +146,10 @@ impl Stack {
         let depth = self.taps.len();
         let from = &self.from[group.start * depth..group.end * depth];
         parallel::chunks(&mut stacked[..group.len() * positions * depth * channels], positions * depth * channels, |plane, stacked| {
-            for (tap, &read) in from[plane * depth..][..depth].iter().enumerate() {
-                let source = source[read * positions * channels..][..positions * channels].chunks_exact(channels);
-                let targets = stacked.chunks_exact_mut(depth * channels).map(|vector| &mut vector[tap * channels..][..channels]);
-                targets.zip(source).for_each(|(to, from)| to.copy_from_slice(from));
-            }
+            let len = positions * channels;
+            let planes: SmallVec<[&[f32]; 4]> =
+                from[plane * depth..][..depth].iter().map(|read| &source[read * len..][..len]).collect();
+            stack_channels(&planes, channels, stacked);
         });
     }
 
