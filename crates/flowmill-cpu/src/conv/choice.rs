@@ -104,6 +104,6 @@ pub(super) fn algorithm(name: &'static str, method: Method, source: ChoiceSource
         (ChoiceSource::Measured, Method::Tiles(TileSize::Four)) => "Winograd F(4x4) measured",
         (ChoiceSource::Measured, Method::Narrow) => "dot products measured",
         (ChoiceSource::Measured, Method::Planes) => "planes measured",
-        (ChoiceSource::Measured, Method::Groups) => "groups measured",
+        (ChoiceSource::Measured, Method::Groups) => "patches in place measured",
     }
 }

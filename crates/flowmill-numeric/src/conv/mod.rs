@@ -133,7 +133,8 @@ impl PackedFilter {
             Method::Tiles(size) => size.algorithm(),
             Method::Narrow => "dot products of patches",
             Method::Planes => "depthwise planes",
-            Method::Groups => "groups in place",
+            Method::Groups if self.groups > 1 => "groups in place",
+            Method::Groups => "patches in place",
         }
     }
 
