@@ -147,8 +147,7 @@ impl Stack {
         let from = &self.from[group.start * depth..group.end * depth];
         parallel::chunks(&mut stacked[..group.len() * positions * depth * channels], positions * depth * channels, |plane, stacked| {
             let len = positions * channels;
-            let planes: SmallVec<[&[f32]; 4]> =
-                from[plane * depth..][..depth].iter().map(|read| &source[read * len..][..len]).collect();
+            let planes: SmallVec<[&[f32]; 4]> = from[plane * depth..][..depth].iter().map(|read| &source[read * len..][..len]).collect();
             stack_channels(&planes, channels, stacked);
         });
     }
