@@ -21,6 +21,7 @@ pub mod attention;
 pub mod axes;
 pub mod bincount;
 pub mod blocks;
+pub mod cross_entropy;
 pub mod dilation;
 pub mod einsum;
 pub mod fake_quant;

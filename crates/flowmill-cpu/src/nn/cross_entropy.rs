@@ -6,6 +6,7 @@ use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::parallel;
 use crate::simd::rows;
+use flowmill_kernels::cross_entropy::{dense_sizes, sparse_sizes};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::borrow::Cow;
@@ -117,12 +118,7 @@ fn make_dense(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn dense<T: Entropy>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (logits, labels) = (ctx.input(0)?, ctx.input(1)?);
-    let Some(shape) = Shape::broadcast(logits.shape(), labels.shape()) else {
-        bail!(InvalidArgument, "logits and labels must be broadcastable: logits_size={} labels_size={}", logits.shape(), labels.shape());
-    };
-    let &[rows, columns] = shape.dims() else {
-        bail!(InvalidArgument, "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional");
-    };
+    let (shape, sizes) = dense_sizes(logits.shape(), labels.shape())?;
     fn expand<'a, T: Entropy>(t: &'a Tensor, shape: &Shape) -> Result<Cow<'a, [T]>> {
         let data = t.as_slice::<T>()?;
         if t.shape() == shape {
@@ -131,8 +127,8 @@ fn dense<T: Entropy>(ctx: &mut KernelContext<'_>) -> Result<()> {
         Ok(broadcast_positions(t.shape(), shape).into_iter().map(|i| data[i]).collect())
     }
     let (x, y) = (expand::<T>(logits, &shape)?, expand::<T>(labels, &shape)?);
-    let [loss, backprop] = losses::<T>(ctx, [rows, columns], |row, backprop| {
-        let at = row * columns..(row + 1) * columns;
+    let [loss, backprop] = losses::<T>(ctx, sizes, |row, backprop| {
+        let at = row * sizes[1]..(row + 1) * sizes[1];
         T::dense(&x[at.clone()], &y[at], backprop)
     })?;
     ctx.set_output(0, loss);
@@ -146,21 +142,7 @@ fn make_sparse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn sparse<T: Entropy>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (logits, labels) = (ctx.input(0)?, ctx.input(1)?);
-    let &[rows, classes] = logits.shape().dims() else { bail!(InvalidArgument, "logits must be 2-D, but got shape {}", logits.shape()) };
-    if labels.rank() != 1 {
-        bail!(InvalidArgument, "labels must be 1-D, but got shape {}", labels.shape());
-    }
-    if labels.num_elements() != rows {
-        bail!(
-            InvalidArgument,
-            "logits and labels must have the same first dimension, got logits shape {} and labels shape {}",
-            logits.shape(),
-            labels.shape()
-        );
-    }
-    if classes == 0 && rows > 0 {
-        bail!(InvalidArgument, "Must have at least one class, but got logits shape {}", logits.shape());
-    }
+    let [rows, classes] = sparse_sizes(logits.shape(), labels.shape())?;
     let given = labels.to_i64_vec()?;
     let mut labels = Vec::with_capacity(rows);
     for &label in &given {

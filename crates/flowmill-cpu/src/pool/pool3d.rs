@@ -26,13 +26,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.register("MaxPool3DGradGrad", KernelDef::new(|init| in_any_layout(init, make_max_grad_grad)).channels_last());
 }
 
-macro_rules! kernel {
-    ($init:expr, [$($t:ty),*], $run:ident) => {{
-        let pool = Pool::new($init)?;
-        for_dtype!($init.dtype("T")?, [$($t),*], T => from_fn(move |ctx| $run::<T>(ctx, pool)), _ => $init.unsupported())
-    }};
-}
-
 fn make_max(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     forward(init, &MAX_TYPES_3D, tensors::max_pool)
 }
@@ -50,7 +43,9 @@ fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_max_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], max_pool_grad_grad)
+    let pool = Pool::new(init)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64],
+        T => from_fn(move |ctx| max_pool_grad_grad::<T>(ctx, pool)), _ => init.unsupported())
 }
 
 fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -152,8 +152,32 @@ impl<A: Real, const V: usize> Block<A, V> {
             let new = rule(std::array::from_fn(|v| values[v][i]), gradients[i]);
             values.iter_mut().zip(new).for_each(|(values, new)| values[i] = new);
         };
-        // Elements beyond the first `n` are computed, too, where that takes less time than a loop over single ones.
-        if n >= BLOCK / 8 { for_block(&mut element) } else { (0..n).for_each(element) }
+        // Elements beyond the first `n` are computed, too, but not more than those, which may be powers.
+        if 2 * n >= BLOCK { for_block(&mut element) } else { (0..n).for_each(element) }
+    }
+}
+
+impl<A: Real, const V: usize> Block<A, V> {
+    /// Updates rows of `width` elements of each variable, which begin at `starts`, with as many elements of the gradient from `at` on. All fit in a block, and no
+    /// element is in two rows.
+    fn update_rows(
+        &mut self,
+        variables: &mut [&mut Tensor],
+        (starts, width): (&[usize], usize),
+        (gradient, at): (&Tensor, usize),
+        rule: &impl Rule<A, V>,
+    ) -> Result<()> {
+        let n = starts.len() * width;
+        let places = || starts.iter().enumerate().map(|(i, &start)| (start, i * width..(i + 1) * width));
+        load(gradient, at, &mut self.gradients[..n])?;
+        for (values, variable) in self.values.iter_mut().zip(variables.iter()) {
+            places().try_for_each(|(start, row)| load(variable, start, &mut values[row]))?;
+        }
+        rule.update_block(self, n);
+        for (values, variable) in self.values.iter().zip(variables.iter_mut()) {
+            places().try_for_each(|(start, row)| store(variable, start, &values[row]))?;
+        }
+        Ok(())
     }
 }
 
@@ -165,17 +189,9 @@ fn update_run<A: Real, const V: usize>(
     len: usize,
     rule: &impl Rule<A, V>,
 ) -> Result<()> {
-    let mut block = Block::<A, V>::new();
+    let mut block = Block::new();
     for done in (0..len).step_by(BLOCK) {
-        let n = BLOCK.min(len - done);
-        load(gradient, at + done, &mut block.gradients[..n])?;
-        for (values, variable) in block.values.iter_mut().zip(variables.iter()) {
-            load(variable, start + done, &mut values[..n])?;
-        }
-        rule.update_block(&mut block, n);
-        for (values, variable) in block.values.iter().zip(variables.iter_mut()) {
-            store(variable, start + done, &values[..n])?;
-        }
+        block.update_rows(variables, (&[start + done], BLOCK.min(len - done)), (gradient, at + done), rule)?;
     }
     Ok(())
 }
@@ -188,33 +204,19 @@ fn update_rows<A: Real, const V: usize>(
     width: usize,
     rule: &impl Rule<A, V>,
 ) -> Result<()> {
+    let starts: Vec<usize> = rows.iter().map(|&row| row as usize * width).collect();
     if 2 * width > BLOCK || width == 0 {
-        return rows
-            .iter()
-            .enumerate()
-            .try_for_each(|(i, &row)| update_run(variables, row as usize * width, (gradient, i * width), width, rule));
+        let mut runs = starts.iter().enumerate();
+        return runs.try_for_each(|(i, &start)| update_run(variables, start, (gradient, i * width), width, rule));
     }
-    // As many different rows as a block has room for.
-    let mut block = Block::<A, V>::new();
-    let (mut first, at_once) = (0, BLOCK / width);
+    let (mut block, mut first) = (Block::new(), 0);
     while first < rows.len() {
+        // As many different rows as a block has room for.
         let mut end = first + 1;
-        while end < rows.len() && end - first < at_once && !rows[first..end].contains(&rows[end]) {
+        while end < rows.len() && end - first < BLOCK / width && !starts[first..end].contains(&starts[end]) {
             end += 1;
         }
-        let of_block = |i: usize| i * width..(i + 1) * width;
-        load(gradient, first * width, &mut block.gradients[..(end - first) * width])?;
-        for (values, variable) in block.values.iter_mut().zip(variables.iter()) {
-            for (i, &row) in rows[first..end].iter().enumerate() {
-                load(variable, row as usize * width, &mut values[of_block(i)])?;
-            }
-        }
-        rule.update_block(&mut block, (end - first) * width);
-        for (values, variable) in block.values.iter().zip(variables.iter_mut()) {
-            for (i, &row) in rows[first..end].iter().enumerate() {
-                store(variable, row as usize * width, &values[of_block(i)])?;
-            }
-        }
+        block.update_rows(variables, (&starts[first..end], width), (gradient, first * width), rule)?;
         first = end;
     }
     Ok(())

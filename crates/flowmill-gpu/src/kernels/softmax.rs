@@ -5,6 +5,7 @@ use crate::backend::Grid;
 use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
 use crate::text::element_name;
+use flowmill_kernels::cross_entropy::{dense_sizes, sparse_sizes};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
@@ -56,17 +57,7 @@ fn make_cross_entropy(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let program = program("cross_entropy", dtype, DType::I32)?;
     from_fn(move |ctx| {
         let (logits, labels) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
-        let Some(shape) = Shape::broadcast(logits.shape(), labels.shape()) else {
-            bail!(
-                InvalidArgument,
-                "logits and labels must be broadcastable: logits_size={} labels_size={}",
-                logits.shape(),
-                labels.shape()
-            );
-        };
-        let &[rows, columns] = shape.dims() else {
-            bail!(InvalidArgument, "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional");
-        };
+        let (shape, [rows, columns]) = dense_sizes(logits.shape(), labels.shape())?;
         let Some((loss, gradient)) = outputs(ctx, dtype, &shape, rows, columns)? else { return Ok(()) };
         let device = GpuDevice::of(ctx.device())?;
         let strides = [&logits, &labels].map(|operand| broadcast_strides(operand.shape()));
@@ -105,23 +96,7 @@ fn make_sparse_cross_entropy(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let program = program("sparse_cross_entropy", dtype, init.dtype("Tlabels")?)?;
     from_fn(move |ctx| {
         let (logits, labels) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
-        let &[rows, classes] = logits.shape().dims() else {
-            bail!(InvalidArgument, "logits must be 2-D, but got shape {}", logits.shape())
-        };
-        if labels.rank() != 1 {
-            bail!(InvalidArgument, "labels must be 1-D, but got shape {}", labels.shape());
-        }
-        if labels.num_elements() != rows {
-            bail!(
-                InvalidArgument,
-                "logits and labels must have the same first dimension, got logits shape {} and labels shape {}",
-                logits.shape(),
-                labels.shape()
-            );
-        }
-        if classes == 0 && rows > 0 {
-            bail!(InvalidArgument, "Must have at least one class, but got logits shape {}", logits.shape());
-        }
+        let [rows, classes] = sparse_sizes(logits.shape(), labels.shape())?;
         let Some((loss, gradient)) = outputs(ctx, dtype, logits.shape(), rows, classes)? else { return Ok(()) };
         let device = GpuDevice::of(ctx.device())?;
         let [loss, gradient] = [device.address(&loss)?, device.address(&gradient)?].map(Argument::Address);

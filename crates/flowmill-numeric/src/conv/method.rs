@@ -221,12 +221,8 @@ pub(super) fn method_for(precision: Precision, window: &Window, out_channels: us
 
 /// Like [`method_for`], for an instruction set.
 pub(super) fn method_on(isa: Isa, precision: Precision, window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Method {
-    // For a filter that is kept, the choice does not depend on the number of images, so that the result for an image does not depend on those beside it.
-    let (batch, packing) = match lifetime {
-        Lifetime::Kept => (1, 0.0),
-        Lifetime::Once => (window.batch, 1.0),
-    };
-    let window = Window { batch, ..*window };
+    let packing = f64::from(lifetime == Lifetime::Once);
+    let window = Window { batch: lifetime.images(window), ..*window };
     let total = |e: &MethodEstimate| e.nanoseconds + packing * e.packing_nanoseconds;
     let fastest = estimates(isa, precision, &window, out_channels, groups).min_by(|a, b| total(a).total_cmp(&total(b)));
     fastest.map_or(Method::Direct, |e| e.method)

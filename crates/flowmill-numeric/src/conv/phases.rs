@@ -141,10 +141,7 @@ impl<'a> Phases<'a> {
     /// padding, and those of a small gradient mostly so. With a filter that is kept, the choice does not depend on the number of images.
     pub(super) fn new(window: &'a Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Option<Phases<'a>> {
         let phases = Phases::of(window, groups)?;
-        let batch = match lifetime {
-            Lifetime::Kept => 1,
-            Lifetime::Once => window.batch,
-        };
+        let batch = lifetime.images(window);
         let scattered = scatter_nanoseconds(&Window { batch, ..*window }, out_channels, groups);
         (phases.nanoseconds(batch, out_channels) <= scattered).then_some(phases)
     }

@@ -7,7 +7,7 @@
 //! The gradients are those of the same convolutions: that of the filter is computed from stacked inputs, that of the input from stacked gradients.
 
 use super::{Method, PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
-use crate::gemm::{Epilogue, Precision, with_scratch};
+use crate::gemm::{Epilogue, Precision, copy_short, with_scratch};
 use crate::parallel;
 use crate::window::{Volume, Window};
 use smallvec::SmallVec;
@@ -27,20 +27,13 @@ struct Stack {
 }
 
 crate::dispatch! {
-    /// Writes the channels of all planes at the first position, then those at the next one, and so on. Elements that are written next may be overwritten
-    /// before, so that few channels are copied without their exact number.
+    /// Writes the channels of all planes at the first position, then those at the next one, and so on: in the order of memory, as [`copy_short`] needs it.
     fn stack_channels(planes: &[&[f32]], channels: usize, stacked: &mut [f32]) {
-        const STEP: usize = 8;
-        let rounded = channels.next_multiple_of(STEP);
-        let sources = (0..stacked.len() / (planes.len() * channels)).flat_map(|position| planes.iter().map(move |plane| &plane[position * channels..]));
-        for (i, from) in sources.enumerate() {
-            let to = &mut stacked[i * channels..];
-            if rounded <= to.len() && rounded <= from.len() {
-                for (to, from) in to[..rounded].as_chunks_mut::<STEP>().0.iter_mut().zip(from[..rounded].as_chunks::<STEP>().0) {
-                    *to = *from;
-                }
-            } else {
-                to[..channels].copy_from_slice(&from[..channels]);
+        let mut at = 0;
+        for position in 0..stacked.len() / (planes.len() * channels) {
+            for plane in planes {
+                copy_short(&mut stacked[at..], &plane[position * channels..], channels);
+                at += channels;
             }
         }
     }

@@ -47,7 +47,7 @@ pub use buffer::with_scratch;
 pub(crate) use direct::DirectTile;
 pub use direct::{Segment, Segments};
 pub use driver::{NOWHERE, Places, Rows};
-pub(crate) use pack::{copy_rows, crowds_cache};
+pub(crate) use pack::{copy_rows, copy_short, crowds_cache};
 pub(crate) use tile::Finish;
 pub use tile::LDA;
 

@@ -365,23 +365,28 @@ impl<T: Element> Rows<T> for Beside<'_, T> {
     }
 }
 
+/// Copies `len` elements from the start of `src` to that of `dst`. Up to 7 more elements of `dst` are overwritten if both slices have them, so that few elements
+/// are copied without their exact number.
+#[inline(always)]
+pub(crate) fn copy_short<T: Copy>(dst: &mut [T], src: &[T], len: usize) {
+    const STEP: usize = 8;
+    let rounded = len.next_multiple_of(STEP);
+    if rounded <= dst.len() && rounded <= src.len() {
+        let (dst, _) = dst[..rounded].as_chunks_mut::<STEP>();
+        let (src, _) = src[..rounded].as_chunks::<STEP>();
+        for (d, s) in dst.iter_mut().zip(src) {
+            *d = *s;
+        }
+    } else {
+        dst[..len].copy_from_slice(&src[..len]);
+    }
+}
+
 crate::dispatch! {
-    /// Copies `len` elements of each of `rows` rows: row `i` from `src[i * step..]` to `dst[i * ld..]`. Up to 7 more elements of a row in `dst` may
-    /// be overwritten if both slices have them, so that short rows can be copied without their exact length.
+    /// Copies `len` elements of each of `rows` rows: row `i` from `src[i * step..]` to `dst[i * ld..]`, by [`copy_short`].
     pub(crate) fn copy_rows<T>(dst: &mut [T], ld: usize, src: &[T], step: usize, rows: usize, len: usize) where [T: Copy] {
-        const STEP: usize = 8;
-        let rounded = len.next_multiple_of(STEP);
         for i in 0..rows {
-            let (dst, src) = (&mut dst[i * ld..], &src[i * step..]);
-            if rounded <= dst.len() && rounded <= src.len() {
-                let (dst, _) = dst[..rounded].as_chunks_mut::<STEP>();
-                let (src, _) = src[..rounded].as_chunks::<STEP>();
-                for (d, s) in dst.iter_mut().zip(src) {
-                    *d = *s;
-                }
-            } else {
-                dst[..len].copy_from_slice(&src[..len]);
-            }
+            copy_short(&mut dst[i * ld..], &src[i * step..], len);
         }
     }
 }

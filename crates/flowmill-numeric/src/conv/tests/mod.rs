@@ -294,9 +294,15 @@ fn gradients_of_batches_equal_plain_loops() {
     check_conv(&Window::square(3, 14, 32, 5, 1, 2), 20, 1);
     check_conv(&Window::square(5, 8, 40, 1, 2, 0), 24, 2);
     // Gradients smaller than their windows are scattered, some images at a time or a part of one.
-    check_conv(&Window::square(11, 10, 20, 7, 1, 0), 24, 1);
-    check_conv(&Window::square(7, 10, 24, 9, 2, 1), 32, 2);
-    check_conv(&Window::square(2, 40, 16, 33, 1, 0), 24, 1);
+    for (w, out, groups) in [
+        (Window::square(11, 10, 20, 7, 1, 0), 24, 1),
+        (Window::square(7, 10, 24, 9, 2, 0), 32, 2),
+        (Window::square(2, 40, 16, 33, 1, 0), 24, 1),
+    ] {
+        let filter = vec![0.0; w.height * w.width * w.channels / groups * out];
+        assert!(PackedTransposed::pack(&w, &filter, out, groups).is_none(), "{w:?} as convolutions");
+        check_conv(&w, out, groups);
+    }
 }
 
 #[test]

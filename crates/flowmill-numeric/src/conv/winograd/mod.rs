@@ -73,6 +73,17 @@ pub(super) enum Lifetime {
     Once,
 }
 
+impl Lifetime {
+    /// Returns the number of images for which to choose a method. For a filter that is kept it is one, so that the result for an image does not depend on those
+    /// beside it.
+    pub(super) fn images(self, window: &Window) -> usize {
+        match self {
+            Lifetime::Kept => 1,
+            Lifetime::Once => window.batch,
+        }
+    }
+}
+
 /// The least number of channels, in and out, for which products of tiles are worth their transforms.
 const MIN_CHANNELS: usize = 8;
 
