@@ -5,7 +5,7 @@
 
 use super::backprop::check;
 use super::padding::{copy_rows, is_inside, padded};
-use crate::gemm::{DirectTile, Operand, Segment, Segments, with_scratch};
+use crate::gemm::{Destination, DirectTile, Operand, Segment, Segments, with_scratch};
 use crate::parallel;
 use crate::simd::isa;
 use crate::window::Window;
@@ -191,11 +191,7 @@ impl Product<'_> {
                     step: w.stride_width * w.channels,
                     b,
                     ldb,
-                    c,
-                    ldc: self.out_channels,
-                    cols: tile.columns,
-                    load: true,
-                    finish: None,
+                    to: Destination { c, ldc: self.out_channels, cols: tile.columns, load: true, finish: None },
                     ahead: std::ptr::null(),
                 });
             }

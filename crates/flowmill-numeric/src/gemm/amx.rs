@@ -5,7 +5,8 @@
 //! of the second numbers. The sum of both chains is added to the result.
 
 use super::dot::{Dot, Pair, Quad, WidenedPairs};
-use super::tile::{LDA, Tile, finish_tile};
+use super::finish::{Destination, FinishPart, finish_tile};
+use super::tile::{LDA, Tile};
 use crate::simd::limit;
 use crate::simd::vector::{Lanes, Vector};
 use crate::simd::x86::{F32x16, I32x16};
@@ -174,7 +175,7 @@ pub(super) unsafe trait AmxOperand {
     /// The numbers of one lane, in memory: [`BYTES`] of them.
     type Step: bytemuck::Pod;
     /// A vector of sums.
-    type Sums: Lanes;
+    type Sums: FinishPart;
 
     /// Multiplies groups of steps for a tile of `rows` rows and of one or two vectors of columns.
     ///
@@ -220,16 +221,16 @@ struct Sums<V, const W: usize>([[MaybeUninit<V>; W]; MAX_ROWS]);
 pub(super) unsafe fn tile<K: AmxOperand, const W: usize>(t: &Tile<K::Step, SumOf<K>>) {
     // SAFETY: all accesses lie inside of C and of the sums, whose rows are written before they are read.
     unsafe {
-        if t.cols == W * SIDE && t.finish.is_none() {
-            return add_products::<K, W>(t, t.c, t.ldc);
+        if t.to.cols == W * SIDE && t.to.finish.is_none() {
+            return add_products::<K, W>(t, t.to.c, t.to.ldc);
         }
         let mut sums = Sums([[MaybeUninit::<K::Sums>::uninit(); W]; MAX_ROWS]);
         let first: *mut SumOf<K> = sums.0.as_mut_ptr().cast();
-        if t.load {
+        if t.to.load {
             for i in 0..t.rows {
                 for w in 0..W {
-                    let count = t.cols.saturating_sub(w * SIDE).min(SIDE);
-                    K::Sums::load_part(t.c.add(i * t.ldc + w * SIDE), count).store(first.add((i * W + w) * SIDE));
+                    let count = t.to.cols.saturating_sub(w * SIDE).min(SIDE);
+                    K::Sums::load_part(t.to.c.add(i * t.to.ldc + w * SIDE), count).store(first.add((i * W + w) * SIDE));
                 }
             }
         }
@@ -239,8 +240,8 @@ pub(super) unsafe fn tile<K: AmxOperand, const W: usize>(t: &Tile<K::Step, SumOf
             for (w, v) in row.iter_mut().enumerate() {
                 *v = K::Sums::load(first.add((i * W + w) * SIDE));
             }
-            let finish = t.finish.map(|f| f.at(i, 0));
-            finish_tile::<K::Sums, 1, 1, W>([[row]], finish.as_ref(), t.c.add(i * t.ldc), t.ldc, t.cols);
+            let to = Destination { c: t.to.c.add(i * t.to.ldc), finish: t.to.finish.map(|f| f.at(i, 0)), ..t.to };
+            finish_tile::<K::Sums, 1, 1, W>([[row]], &to);
         }
     }
 }
@@ -260,7 +261,7 @@ unsafe fn add_products<K: AmxOperand, const W: usize>(t: &Tile<K::Step, SumOf<K>
             groups,
             sums: sums.cast(),
             sums_bytes: stride * BYTES,
-            load: t.load || first > 0,
+            load: t.to.load || first > 0,
         };
         // SAFETY: the caller guarantees it.
         unsafe { K::multiply(&operands, t.rows, W) };
@@ -272,7 +273,7 @@ unsafe fn add_products<K: AmxOperand, const W: usize>(t: &Tile<K::Step, SumOf<K>
     if rest > 0 {
         multiply(t.k - rest, 1, rest);
     }
-    if t.k == 0 && !t.load {
+    if t.k == 0 && !t.to.load {
         for i in 0..t.rows {
             // SAFETY: the caller guarantees it.
             unsafe { (0..W).for_each(|w| K::Sums::zero().store(sums.add(i * stride + w * SIDE))) };
@@ -294,7 +295,7 @@ pub(super) const fn beginning_with<const N: usize, F: Copy>(few: &[F], others: F
 /// Multiplies a few rows of pairs in vectors, and adds products in the order of the registers.
 ///
 /// # Safety
-/// The CPU has AVX-512; the pointers of `t` are good for `R` rows, for `t.k` steps, and for `t.cols` columns (of B: whole panels), which reach into the last of
+/// The CPU has AVX-512; the pointers of `t` are good for `R` rows, for `t.k` steps, and for `t.to.cols` columns (of B: whole panels), which reach into the last of
 /// the `P` panels of `W` vectors.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
 #[allow(clippy::needless_range_loop)]
@@ -304,11 +305,11 @@ pub(super) unsafe fn few_rows<const R: usize, const P: usize, const W: usize>(t:
     unsafe {
         let zero = <F32x16 as Lanes>::zero();
         let mut sums = [[[zero; W]; P]; R];
-        if t.load {
+        if t.to.load {
             for (i, row) in sums.iter_mut().enumerate() {
                 for (at, sum) in row.as_flattened_mut().iter_mut().enumerate() {
-                    let count = t.cols.saturating_sub(at * SIDE).min(SIDE);
-                    *sum = F32x16::load_part(t.c.wrapping_add(i * t.ldc + at * SIDE), count);
+                    let count = t.to.cols.saturating_sub(at * SIDE).min(SIDE);
+                    *sum = F32x16::load_part(t.to.c.wrapping_add(i * t.to.ldc + at * SIDE), count);
                 }
             }
         }
@@ -337,6 +338,6 @@ pub(super) unsafe fn few_rows<const R: usize, const P: usize, const W: usize>(t:
                 }
             }
         }
-        finish_tile::<F32x16, R, P, W>(sums, t.finish.as_ref(), t.c, t.ldc, t.cols);
+        finish_tile::<F32x16, R, P, W>(sums, &t.to);
     }
 }

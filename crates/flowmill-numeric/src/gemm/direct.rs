@@ -4,7 +4,8 @@
 //! chain of multiply-adds as in the packed form, so that both forms return the same bits.
 
 use super::dot::Dot;
-use super::tile::{Finish, SumOf, finish_tile};
+use super::finish::{Destination, finish_tile};
+use super::tile::SumOf;
 use crate::simd::prefetch::{self, LINE};
 use crate::simd::vector::Lanes;
 use smallvec::SmallVec;
@@ -43,13 +44,7 @@ pub(crate) struct DirectTile<'a, S, C> {
     /// The panel of B; row `p` is at `b + p * ldb`.
     pub b: *const S,
     pub ldb: usize,
-    pub c: *mut C,
-    pub ldc: usize,
-    /// Columns of C that exist, at most as many as the panel holds.
-    pub cols: usize,
-    /// If true, the sums start from the values in C instead of zero.
-    pub load: bool,
-    pub finish: Option<Finish<C>>,
+    pub to: Destination<C>,
     /// Memory to bring into the cache, a line in each step, or null. A line in each step is as much as 16 rows of `f32`.
     pub ahead: *const S,
 }
@@ -59,20 +54,20 @@ pub(crate) type DirectFn<S, C> = unsafe fn(&DirectTile<'_, S, C>);
 
 /// # Safety
 /// The CPU has D's instruction set; `t.rows` has `R` places, from which all elements of the segments can be read; the other pointers are good for `R`
-/// rows and `t.cols` columns (of B: `W` vectors); `t.cols` reaches into the last vector.
+/// rows and `t.to.cols` columns (of B: `W` vectors); `t.to.cols` reaches into the last vector.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
 pub(crate) unsafe fn direct_tile<D: Dot, const R: usize, const W: usize>(t: &DirectTile<'_, D::Step, SumOf<D>>) {
     // SAFETY: everything below stays inside the memory that the caller guarantees.
     unsafe {
-        let columns = |w: usize| t.cols.saturating_sub(w * D::Sums::LANES).min(D::Sums::LANES);
-        let whole = t.cols == W * D::Sums::LANES;
+        let columns = |w: usize| t.to.cols.saturating_sub(w * D::Sums::LANES).min(D::Sums::LANES);
+        let whole = t.to.cols == W * D::Sums::LANES;
         let load = |p: *const SumOf<D>, w: usize| if whole { D::Sums::load(p) } else { D::Sums::load_part(p, columns(w)) };
         let mut start = [[D::Sums::zero(); W]; R];
-        if t.load {
+        if t.to.load {
             for (i, row) in start.iter_mut().enumerate() {
                 for (w, v) in row.iter_mut().enumerate() {
-                    *v = load(t.c.add(i * t.ldc + w * D::Sums::LANES), w);
+                    *v = load(t.to.c.add(i * t.to.ldc + w * D::Sums::LANES), w);
                 }
             }
         }
@@ -104,6 +99,6 @@ pub(crate) unsafe fn direct_tile<D: Dot, const R: usize, const W: usize>(t: &Dir
                 b = b.add(t.ldb);
             }
         }
-        finish_tile::<D::Sums, R, 1, W>(acc.map(|row| [row]), t.finish.as_ref(), t.c, t.ldc, t.cols);
+        finish_tile::<D::Sums, R, 1, W>(acc.map(|row| [row]), &t.to);
     }
 }

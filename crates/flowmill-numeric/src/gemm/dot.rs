@@ -7,6 +7,7 @@
 use half::bf16;
 use std::marker::PhantomData;
 
+use super::finish::FinishPart;
 use crate::simd::vector::{Lanes, MathVector, Portable, Vector};
 
 /// A way to multiply the steps of A and B.
@@ -19,7 +20,7 @@ pub(crate) unsafe trait Dot {
     /// A vector of steps, of A or of B.
     type Steps: Copy;
     /// A vector of sums.
-    type Sums: Lanes;
+    type Sums: FinishPart;
 
     unsafe fn zero() -> Self::Steps;
     /// Returns a step of A in every lane.
@@ -31,7 +32,7 @@ pub(crate) unsafe trait Dot {
 }
 
 // SAFETY: the vector's methods, under the same requirements.
-unsafe impl<V: Vector> Dot for V {
+unsafe impl<V: Vector + FinishPart> Dot for V {
     type Step = V::Elem;
     type Steps = V;
     type Sums = V;
@@ -66,7 +67,7 @@ pub(crate) type Pair = [bf16; 2];
 pub(crate) struct WidenedPairs<V>(PhantomData<V>);
 
 // SAFETY: the vector's methods, under the same requirements.
-unsafe impl<V: MathVector> Dot for WidenedPairs<V> {
+unsafe impl<V: MathVector + FinishPart> Dot for WidenedPairs<V> {
     type Step = Pair;
     type Steps = [V; 2];
     type Sums = V;

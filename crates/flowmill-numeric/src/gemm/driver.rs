@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 use super::block::{BlockRows, Group, TileRows, steps_piece};
 use super::buffer::with_scratch;
 use super::direct::{Segments, part};
+use super::finish::{Destination, Finish};
 use super::in_place::InPlace;
-use super::tile::{Finish, KC, Kernels, LDA, Operand, Tile};
+use super::tile::{KC, Kernels, LDA, Operand, Tile};
 use crate::parallel;
 
 /// The source of the rows of A: a matrix, or the patches of an image that a convolution multiplies. Its elements are the steps of the product.
@@ -399,11 +400,13 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
                 b,
                 ldb,
                 panel_stride: self.b.panel_stride,
-                c,
-                ldc: self.ldc,
-                cols,
-                load: self.load || k0 > 0,
-                finish: if last { self.finish.map(|f| f.at(row, column)) } else { None },
+                to: Destination {
+                    c,
+                    ldc: self.ldc,
+                    cols,
+                    load: self.load || k0 > 0,
+                    finish: if last { self.finish.map(|f| f.at(row, column)) } else { None },
+                },
             });
             if last {
                 self.apply_then(c, rows, cols);

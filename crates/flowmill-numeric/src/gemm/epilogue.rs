@@ -1,6 +1,6 @@
 //! The epilogue of a product: bias, residual and activation, applied before the result is stored.
 
-use super::tile::Finish;
+use super::finish::Finish;
 use crate::simd::unary;
 
 /// An element-wise function at the end of a product or convolution, as in TensorFlow's fused ops.

@@ -3,7 +3,8 @@
 use super::block::{BlockRows, TileRows};
 use super::direct::{DirectTile, Segment};
 use super::driver::{Job, Rows};
-use super::tile::{Finish, Operand};
+use super::finish::{Destination, Finish};
+use super::tile::Operand;
 use std::ops::Range;
 
 /// Calls of the kernels that read rows in place. What calls have in common is computed once, because finding the operands of a tile of few steps takes
@@ -35,11 +36,7 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
             step: 1,
             b: job.b.data,
             ldb: job.b.ldb,
-            c: job.c,
-            ldc: job.ldc,
-            cols: 0,
-            load: job.load || ks.start > 0,
-            finish: None,
+            to: Destination { c: job.c, ldc: job.ldc, cols: 0, load: job.load || ks.start > 0, finish: None },
             ahead: std::ptr::null(),
         };
         Self { job, block, call, finish: None, c: job.c, panel: None, vectors: 2, is_last: ks.end == job.k }
@@ -58,7 +55,7 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
         self.vectors = if in_tail && job.b.tail_width <= job.kernels.lanes { 1 } else { 2 };
         (self.call.b, self.call.ldb) =
             if in_tail { (job.b.tail, job.b.tail_width) } else { (job.b.data.wrapping_add(panel * job.b.panel_stride), job.b.ldb) };
-        self.call.cols = (job.n - column).min(width);
+        self.call.to.cols = (job.n - column).min(width);
         self.c = job.c.wrapping_add(column);
         self.finish = job.finish.filter(|_| self.is_last).map(|f| f.at(0, column));
     }
@@ -74,14 +71,14 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
         let places = &block.places[part.row - block.rows.start..][..part.height];
         self.call.rows = places;
         self.call.ahead = if is_first_panel { following(block.data, places, self.call.segments) } else { std::ptr::null() };
-        self.call.c = self.c.wrapping_add(part.row * job.ldc);
-        self.call.finish = self.finish.map(|f| f.at(part.row, 0));
+        self.call.to.c = self.c.wrapping_add(part.row * job.ldc);
+        self.call.to.finish = self.finish.map(|f| f.at(part.row, 0));
         // SAFETY: the rows of the tile and the columns of the panel lie inside the operands that the caller guarantees; the function of finished rows writes the
         // same part of C.
         unsafe {
             job.kernels.direct(part.height, self.vectors)(&self.call);
             if self.is_last {
-                job.apply_then(self.call.c, part.height, self.call.cols);
+                job.apply_then(self.call.to.c, part.height, self.call.to.cols);
             }
         }
     }

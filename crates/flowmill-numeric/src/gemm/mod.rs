@@ -21,6 +21,7 @@ mod direct;
 mod dot;
 mod driver;
 mod epilogue;
+mod finish;
 mod generic;
 mod in_place;
 mod narrow;
@@ -47,8 +48,8 @@ pub use buffer::with_scratch;
 pub(crate) use direct::DirectTile;
 pub use direct::{Segment, Segments};
 pub use driver::{NOWHERE, Places, Rows};
+pub(crate) use finish::{Destination, Finish};
 pub(crate) use pack::{copy_rows, copy_short, crowds_cache};
-pub(crate) use tile::Finish;
 pub use tile::LDA;
 
 use crate::simd::transpose::transpose;

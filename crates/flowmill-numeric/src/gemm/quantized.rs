@@ -2,8 +2,9 @@
 
 use super::dot::Quad;
 use super::driver::Job;
+use super::finish::Finish;
 use super::narrow::StepMatrix;
-use super::tile::{Finish, Kernels, Operand};
+use super::tile::{Kernels, Operand};
 use super::{MatrixRef, PackedB, check_matrix};
 use crate::simd::isa;
 

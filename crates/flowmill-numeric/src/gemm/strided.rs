@@ -1,6 +1,7 @@
 //! Many products of one shape, whose matrices lie anywhere in their operands.
 
 use super::direct::{DirectTile, Segment};
+use super::finish::Destination;
 use super::pack::Matrix;
 use super::tile::{Element, Kernels};
 use super::{MatrixRef, Places, product_rows};
@@ -122,11 +123,7 @@ unsafe fn small_product<T: Element>(
                 b: unsafe { b.data.as_ptr().add(column) },
                 ldb: b.ld,
                 // SAFETY: as above.
-                c: unsafe { c.add(first * ldc + column) },
-                ldc,
-                cols,
-                load: false,
-                finish: None,
+                to: Destination { c: unsafe { c.add(first * ldc + column) }, ldc, cols, load: false, finish: None },
                 ahead: std::ptr::null(),
             };
             // SAFETY: the caller guarantees the memory of the tile.

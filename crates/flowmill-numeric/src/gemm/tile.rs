@@ -8,6 +8,7 @@
 use super::amx;
 use super::direct::{DirectFn, DirectTile, direct_tile};
 use super::dot::{Dot, Pair, PortableQuads, Quad, WidenedPairs};
+use super::finish::{Destination, finish_tile};
 use crate::simd::Isa;
 use crate::simd::vector::{Lanes, Portable};
 use half::bf16;
@@ -33,49 +34,30 @@ pub(crate) struct Tile<S, C> {
     pub b: *const S,
     pub ldb: usize,
     pub panel_stride: usize,
-    pub c: *mut C,
-    pub ldc: usize,
-    /// Columns of C that exist, at most as many as the panels hold.
-    pub cols: usize,
-    /// If true, the sums start from the values in C instead of zero.
-    pub load: bool,
-    /// The epilogue, applied after the last range of `k`.
-    pub finish: Option<Finish<C>>,
-}
-
-/// The part of an epilogue that is applied in registers: `clamp(acc + bias + residual)`.
-#[derive(Clone, Copy)]
-pub(crate) struct Finish<T> {
-    /// Null, or one value per column.
-    pub bias: *const T,
-    /// Null, or a matrix of the shape of C.
-    pub residual: *const T,
-    pub ld_residual: usize,
-    pub low: Option<T>,
-    pub high: Option<T>,
+    pub to: Destination<C>,
 }
 
 /// The type of the sums of a tile.
 pub(crate) type SumOf<D> = <<D as Dot>::Sums as Lanes>::Elem;
 
 /// # Safety
-/// The CPU has D's instruction set; the pointers of `t` are good for `R` rows, `t.cols` columns (of B: whole
-/// panels) and `t.k` steps; `t.k <= KC`; `t.cols` reaches into the last of the `P` panels of `W` vectors.
+/// The CPU has D's instruction set; the pointers of `t` are good for `R` rows, `t.to.cols` columns (of B: whole
+/// panels) and `t.k` steps; `t.k <= KC`; `t.to.cols` reaches into the last of the `P` panels of `W` vectors.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
 unsafe fn tile<D: Dot, const R: usize, const P: usize, const W: usize>(t: &Tile<D::Step, SumOf<D>>) {
     // SAFETY: everything below stays inside the memory that the caller guarantees.
     unsafe {
-        let whole = t.cols == P * W * D::Sums::LANES;
+        let whole = t.to.cols == P * W * D::Sums::LANES;
         // The number of existing columns in vector `w` of panel `q`.
-        let columns = |q: usize, w: usize| t.cols.saturating_sub((q * W + w) * D::Sums::LANES).min(D::Sums::LANES);
+        let columns = |q: usize, w: usize| t.to.cols.saturating_sub((q * W + w) * D::Sums::LANES).min(D::Sums::LANES);
 
         let mut start = [[[D::Sums::zero(); W]; P]; R];
-        if t.load {
+        if t.to.load {
             for (i, row) in start.iter_mut().enumerate() {
                 for (q, panel) in row.iter_mut().enumerate() {
                     for (w, v) in panel.iter_mut().enumerate() {
-                        let c = t.c.add(i * t.ldc + (q * W + w) * D::Sums::LANES);
+                        let c = t.to.c.add(i * t.to.ldc + (q * W + w) * D::Sums::LANES);
                         *v = if whole { D::Sums::load(c) } else { D::Sums::load_part(c, columns(q, w)) };
                     }
                 }
@@ -104,143 +86,7 @@ unsafe fn tile<D: Dot, const R: usize, const P: usize, const W: usize>(t: &Tile<
             b = b.add(t.ldb);
         }
 
-        finish_tile::<D::Sums, R, P, W>(acc, t.finish.as_ref(), t.c, t.ldc, t.cols);
-    }
-}
-
-/// Applies the epilogue to the sums of a tile and stores them.
-///
-/// # Safety
-/// The CPU has V's instruction set; `c`, whose rows are `ldc` apart, and the pointers of `finish` are good for `R` rows and `cols` columns.
-#[inline(always)]
-#[allow(clippy::needless_range_loop)]
-pub(super) unsafe fn finish_tile<V: Lanes, const R: usize, const P: usize, const W: usize>(
-    sums: [[[V; W]; P]; R],
-    finish: Option<&Finish<V::Elem>>,
-    c: *mut V::Elem,
-    ldc: usize,
-    cols: usize,
-) {
-    // Copied vector by vector: a copy of the whole array would keep the sums in memory while they are computed.
-    let copy = || sums.map(|row| row.map(|panel| panel.map(|v| v)));
-    // SAFETY: everything below stays inside the memory that the caller guarantees; the sums of a tile are adjacent.
-    unsafe {
-        if cols < P * W * V::LANES {
-            let stored = copy();
-            return finish_part::<V::Baseline>(stored.as_ptr().cast(), R, P * W * V::LANES, finish, c, ldc, cols);
-        }
-        let mut done = copy();
-        if let Some(f) = finish {
-            for q in 0..P {
-                for w in 0..W {
-                    let column = (q * W + w) * V::LANES;
-                    if !f.bias.is_null() {
-                        let bias = V::load(f.bias.add(column));
-                        for i in 0..R {
-                            done[i][q][w] = done[i][q][w].add(bias);
-                        }
-                    }
-                    if !f.residual.is_null() {
-                        for i in 0..R {
-                            done[i][q][w] = done[i][q][w].add(V::load(f.residual.add(i * f.ld_residual + column)));
-                        }
-                    }
-                    if let Some(low) = f.low {
-                        for i in 0..R {
-                            done[i][q][w] = V::splat(low).max(done[i][q][w]);
-                        }
-                    }
-                    if let Some(high) = f.high {
-                        for i in 0..R {
-                            done[i][q][w] = V::splat(high).min(done[i][q][w]);
-                        }
-                    }
-                }
-            }
-        }
-        for (i, row) in done.iter().enumerate() {
-            for (q, panel) in row.iter().enumerate() {
-                for (w, v) in panel.iter().enumerate() {
-                    v.store(c.add(i * ldc + (q * W + w) * V::LANES));
-                }
-            }
-        }
-    }
-}
-
-/// Like [`finish_tile`], for `rows` rows of `width` sums of which only `cols` exist in C. It is compiled once per type of elements, because the copies in all tiles
-/// would be a third of their code.
-///
-/// # Safety
-/// The requirements of [`finish_tile`] hold; `sums` holds `rows` rows of `width` elements, and `width` is a multiple of V's lanes.
-#[inline(never)]
-unsafe fn finish_part<V: Lanes>(
-    sums: *const V::Elem,
-    rows: usize,
-    width: usize,
-    finish: Option<&Finish<V::Elem>>,
-    c: *mut V::Elem,
-    ldc: usize,
-    cols: usize,
-) {
-    for column in (0..cols).step_by(V::LANES) {
-        let n = V::LANES.min(cols - column);
-        let vector = Column { sums: sums.wrapping_add(column), width, c: c.wrapping_add(column), ldc, rows };
-        let finish = finish.map(|f| Finish {
-            bias: if f.bias.is_null() { f.bias } else { f.bias.wrapping_add(column) },
-            residual: if f.residual.is_null() { f.residual } else { f.residual.wrapping_add(column) },
-            ..*f
-        });
-        // SAFETY: the rows and the `n` columns lie inside the memory that the caller guarantees.
-        unsafe {
-            if n == V::LANES {
-                finish_column::<V>(&vector, finish.as_ref(), |p| V::load(p), |v, p| v.store(p));
-            } else {
-                finish_column::<V>(&vector, finish.as_ref(), |p| V::load_part(p, n), |v, p| v.store_part(p, n));
-            }
-        }
-    }
-}
-
-/// A vector of columns of a tile.
-struct Column<T> {
-    /// The sums of the first row; those of the next are `width` further on.
-    sums: *const T,
-    width: usize,
-    c: *mut T,
-    ldc: usize,
-    rows: usize,
-}
-
-/// Finishes the sums of a vector of columns. `load` reads the columns that exist, and `store` writes them.
-///
-/// # Safety
-/// The requirements of [`finish_tile`] hold for the vector's columns.
-#[inline(always)]
-unsafe fn finish_column<V: Lanes>(
-    column: &Column<V::Elem>,
-    finish: Option<&Finish<V::Elem>>,
-    load: impl Fn(*const V::Elem) -> V,
-    store: impl Fn(V, *mut V::Elem),
-) {
-    // SAFETY: the caller guarantees that all rows exist.
-    unsafe {
-        let bias = finish.filter(|f| !f.bias.is_null()).map(|f| load(f.bias));
-        let residual = finish.filter(|f| !f.residual.is_null()).map(|f| (f.residual, f.ld_residual));
-        let low = finish.and_then(|f| f.low).map(|low| V::splat(low));
-        let high = finish.and_then(|f| f.high).map(|high| V::splat(high));
-        for row in 0..column.rows {
-            let mut v = V::load(column.sums.add(row * column.width));
-            if let Some(bias) = bias {
-                v = v.add(bias);
-            }
-            if let Some((residual, ld)) = residual {
-                v = v.add(load(residual.add(row * ld)));
-            }
-            v = low.map_or(v, |low| low.max(v));
-            v = high.map_or(v, |high| high.min(v));
-            store(v, column.c.add(row * column.ldc));
-        }
+        finish_tile::<D::Sums, R, P, W>(acc, &t.to);
     }
 }
 

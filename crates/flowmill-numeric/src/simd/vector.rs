@@ -12,8 +12,6 @@
 /// pointers need `LANES` (or `n`) elements readable or writable there; no alignment is needed.
 pub(crate) unsafe trait Lanes: Copy + Send + Sync {
     type Elem: Copy + Send + Sync + PartialOrd + std::fmt::Debug;
-    /// The vector of such elements that every CPU of the target has.
-    type Baseline: Lanes<Elem = Self::Elem>;
     const LANES: usize;
 
     unsafe fn splat(x: Self::Elem) -> Self;
@@ -102,7 +100,6 @@ macro_rules! portable_lanes {
         // SAFETY: plain Rust; only the pointer methods have requirements, stated by the trait.
         unsafe impl Lanes for Portable<$t, $n> {
             type Elem = $t;
-            type Baseline = Self;
             const LANES: usize = $n;
 
             #[inline(always)]

@@ -5,7 +5,7 @@
 
 use core::arch::x86_64::*;
 
-use super::vector::{Lanes, MathVector, Portable, Vector};
+use super::vector::{Lanes, MathVector, Vector};
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -67,7 +67,6 @@ macro_rules! methods {
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
 unsafe impl Lanes for F32x16 {
     type Elem = f32;
-    type Baseline = Portable<f32, 4>;
     const LANES: usize = 16;
 
     methods! {
@@ -99,7 +98,6 @@ unsafe impl Vector for F32x16 {
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
 unsafe impl Lanes for F32x8 {
     type Elem = f32;
-    type Baseline = Portable<f32, 4>;
     const LANES: usize = 8;
 
     methods! {
@@ -133,7 +131,6 @@ unsafe impl Vector for F32x8 {
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
 unsafe impl Lanes for F64x8 {
     type Elem = f64;
-    type Baseline = Portable<f64, 2>;
     const LANES: usize = 8;
 
     methods! {
@@ -163,7 +160,6 @@ unsafe impl Vector for F64x8 {
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
 unsafe impl Lanes for F64x4 {
     type Elem = f64;
-    type Baseline = Portable<f64, 2>;
     const LANES: usize = 4;
 
     methods! {
@@ -196,7 +192,6 @@ unsafe impl Vector for F64x4 {
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
 unsafe impl Lanes for I32x16 {
     type Elem = i32;
-    type Baseline = Portable<i32, 4>;
     const LANES: usize = 16;
 
     methods! {
@@ -215,7 +210,6 @@ unsafe impl Lanes for I32x16 {
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
 unsafe impl Lanes for I32x8 {
     type Elem = i32;
-    type Baseline = Portable<i32, 4>;
     const LANES: usize = 8;
 
     methods! {
