@@ -4,12 +4,14 @@
 //! these planes become one filter of as many input channels. A convolution of two dimensions does the rest, by whatever method is the fastest for it.
 //! Planes that lie in the padding are left out, so that there is a filter for each set of planes that a window can have in the volume.
 //!
+//! Planes are not stacked if windows cover one plane each, nor if they cover one position of each plane: then the planes are rows of an image.
+//!
 //! The gradients are those of the same convolutions: that of the filter is computed from stacked inputs, that of the input from stacked gradients.
 
 use super::{Method, PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use crate::gemm::{Epilogue, Precision, copy_short, with_scratch};
 use crate::parallel;
-use crate::window::{Volume, Window};
+use crate::window::{Axis, Volume, Window};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -37,6 +39,11 @@ crate::dispatch! {
             }
         }
     }
+}
+
+/// Returns true if every window is one position, and all positions have a window.
+fn is_pointwise(axis: &Axis) -> bool {
+    (axis.window, axis.stride, axis.pad) == (1, 1, 0) && axis.output == axis.input
 }
 
 impl Volume {
@@ -74,6 +81,23 @@ impl Volume {
             out_height: rows.output,
             out_width: columns.output,
         }
+    }
+
+    /// Returns the same convolution with windows of as many planes as possible of one: if a window covers one position of a plane, planes become rows, whose
+    /// columns are all positions of a plane.
+    fn flattened(&self) -> Volume {
+        let [planes, rows, columns] = self.axes;
+        if !(is_pointwise(&rows) && is_pointwise(&columns)) {
+            return *self;
+        }
+        let plane = Axis { input: 1, output: 1, ..rows };
+        let columns = Axis { input: rows.input * columns.input, output: rows.output * columns.output, ..columns };
+        Volume { axes: [plane, planes, columns], ..*self }
+    }
+
+    /// Returns the window over images that are the planes, if no window covers more than one plane.
+    fn over_images(&self) -> Option<Window> {
+        is_pointwise(&self.axes[0]).then(|| self.window(self.batch * self.axes[0].input, self.channels))
     }
 
     /// Returns the planes of the output, each with the planes of the input that its window covers.
@@ -174,6 +198,7 @@ impl PackedVolumeFilter {
     /// # Panics
     /// If `filter` is too short.
     pub fn pack(precision: Precision, volume: &Volume, filter: &[f32], out_channels: usize) -> Self {
+        let volume = &volume.flattened();
         let weights = volume.channels * out_channels;
         check_filter(volume, out_channels, filter.len());
         let filters = volume.stacks_of_input().into_iter().filter(|stack| !stack.taps.is_empty()).map(|stack| {
@@ -197,6 +222,7 @@ impl PackedVolumeFilter {
     /// Returns true if the filter is packed for these arguments: for the planes that the windows of `volume` have in it, in the forms that are the fastest.
     /// Another form gives other roundings.
     pub fn is_for(&self, precision: Precision, volume: &Volume, out_channels: usize) -> bool {
+        let volume = &volume.flattened();
         let is_packed = |stack: &Stack| {
             let window = volume.window(stack.planes.len(), stack.taps.len() * volume.channels);
             stack.taps.is_empty()
@@ -221,11 +247,14 @@ impl PackedVolumeFilter {
 /// If a slice is too short, or the filter is not packed for the planes of `volume`.
 pub fn conv3d(volume: &Volume, input: &[f32], filter: &PackedVolumeFilter, output: &mut [f32], epilogue: &Epilogue<'_>) {
     assert!(filter.channels == volume.channels, "{filter:?} for {volume:?}");
-    let n = filter.out_channels;
+    let (volume, n) = (&volume.flattened(), filter.out_channels);
     volume.check(n, input.len(), output.len());
     let (positions, out_plane) = (volume.axes[1].input * volume.axes[2].input, volume.plane_positions() * n);
     if out_plane == 0 {
         return;
+    }
+    if let (Some(window), [(_, packed)]) = (volume.over_images(), &filter.filters[..]) {
+        return conv2d(&window, input, packed, output, epilogue);
     }
     for stack in volume.stacks_of_input() {
         let Some(packed) = filter.of(&stack) else {
@@ -246,11 +275,6 @@ pub fn conv3d(volume: &Volume, input: &[f32], filter: &PackedVolumeFilter, outpu
             let residual = epilogue.residual.map(|(residual, ld)| (&residual[first * volume.plane_positions() * ld..], ld));
             let epilogue = Epilogue { residual, ..*epilogue };
             let window = volume.window(group.len(), depth * volume.channels);
-            let from = &stack.from[group.start * depth..group.end * depth];
-            if depth == 1 && from.windows(2).all(|pair| pair[1] == pair[0] + 1) {
-                conv2d(&window, &input[from[0] * volume.input_plane()..], packed, output, &epilogue);
-                continue;
-            }
             with_scratch(window.input_len(), |stacked: &mut [f32]| {
                 stack.gather(group, positions, volume.channels, input, stacked);
                 conv2d(&window, stacked, packed, output, &epilogue);
@@ -275,11 +299,15 @@ fn adjacent(planes: &[usize], group: Range<usize>) -> Vec<Range<usize>> {
 /// # Panics
 /// If a slice is too short.
 pub fn conv3d_backprop_input(volume: &Volume, filter: &[f32], out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
+    let volume = &volume.flattened();
     volume.check(out_channels, input_backprop.len(), out_backprop.len());
     check_filter(volume, out_channels, filter.len());
     let (in_plane, out_plane) = (volume.input_plane(), volume.plane_positions() * out_channels);
     if in_plane == 0 {
         return;
+    }
+    if let Some(window) = volume.over_images() {
+        return conv2d_backprop_input(&window, filter, out_channels, 1, out_backprop, input_backprop);
     }
     for stack in volume.stacks_of_output() {
         let depth = stack.taps.len();
@@ -321,6 +349,7 @@ pub fn conv3d_backprop_input(volume: &Volume, filter: &[f32], out_channels: usiz
 /// # Panics
 /// If a slice is too short.
 pub fn conv3d_backprop_filter(volume: &Volume, input: &[f32], out_channels: usize, out_backprop: &[f32], filter_backprop: &mut [f32]) {
+    let volume = &volume.flattened();
     volume.check(out_channels, input.len(), out_backprop.len());
     check_filter(volume, out_channels, filter_backprop.len());
     let weights = volume.channels * out_channels;
@@ -328,6 +357,9 @@ pub fn conv3d_backprop_filter(volume: &Volume, input: &[f32], out_channels: usiz
     let (positions, out_plane) = (volume.axes[1].input * volume.axes[2].input, volume.plane_positions() * out_channels);
     if out_plane == 0 || weights == 0 || volume.input_plane() == 0 {
         return;
+    }
+    if let Some(window) = volume.over_images() {
+        return conv2d_backprop_filter(&window, input, out_channels, 1, out_backprop, filter_backprop);
     }
     for stack in volume.stacks_of_input().into_iter().filter(|stack| !stack.taps.is_empty()) {
         let depth = stack.taps.len();
@@ -358,7 +390,6 @@ mod tests {
     use super::super::tests::values;
     use super::*;
     use crate::gemm::Activation;
-    use crate::window::Axis;
     use proptest::prelude::*;
 
     fn axis() -> impl Strategy<Value = Axis> {
