@@ -10,7 +10,7 @@ pub use gradient::{avg_pool_grad, max_pool_grad, max_pool_grad_to_equals};
 
 use crate::conv::depthwise::for_each_row;
 use crate::window::Volume;
-use taps::{RowOfWindows, Taps, for_channels, for_taps};
+use taps::{RowOfWindows, Taps, for_all_channels, for_channels, for_taps};
 
 /// An element type that can be pooled.
 pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
@@ -141,7 +141,7 @@ crate::dispatch! {
             if taps.len() >= MIN_TAPS && size_of_val(output) >= MIN_BYTES {
                 fold_all::<T, S, F>(&taps, input, output, start, &step, &finish);
             } else {
-                for_channels!(v.channels, |c| fold::<T, S, F>(&taps, c, input, output, start, &step, &finish));
+                for_all_channels!(v.channels, |c| fold::<T, S, F>(&taps, c, input, output, start, &step, &finish));
             }
         }
     }

@@ -104,4 +104,28 @@ macro_rules! for_channels {
     };
 }
 
-pub(super) use {for_channels, for_taps};
+/// Like `for_channels!`, for a function that may compute a channel twice: the last channels are computed together with channels before them.
+macro_rules! for_all_channels {
+    ($channels:expr, |$c:ident| $function:ident::<$($t:ty),+>($($arg:expr),*)) => {
+        let mut next = 0;
+        while next + 32 <= $channels {
+            let $c = next;
+            $function::<$($t),+, 32>($($arg),*);
+            next += 32;
+        }
+        let last = $channels.checked_sub(8);
+        while next < $channels {
+            if let Some(last) = last {
+                let $c = next.min(last);
+                $function::<$($t),+, 8>($($arg),*);
+                next += 8;
+            } else {
+                let $c = next;
+                $function::<$($t),+, 1>($($arg),*);
+                next += 1;
+            }
+        }
+    };
+}
+
+pub(super) use {for_all_channels, for_channels, for_taps};

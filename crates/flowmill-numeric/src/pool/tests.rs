@@ -46,6 +46,31 @@ fn a_gradient_of_averages_is_spread_over_the_windows() {
         assert_eq!(got, want, "{w:?}");
     }
 }
+
+#[test]
+fn any_number_of_channels_is_pooled() {
+    for channels in [1, 3, 7, 8, 9, 28, 32, 39, 43] {
+        for (kernel, stride, pad) in [(2, 2, 0), (3, 2, 1), (3, 1, 1)] {
+            let w = Window::square(2, 9, channels, kernel, stride, pad);
+            let input: Vec<f32> = (0..w.input_len()).map(|i| (i * 7919 % 1009) as f32 / 8.0 - 60.0).collect();
+            let (mut maxima, mut averages) = (vec![f32::NAN; w.positions() * channels], vec![f32::NAN; w.positions() * channels]);
+            max_pool(&w.volume(), &input, &mut maxima, f32::MIN);
+            avg_pool(&w.volume(), &input, &mut averages);
+            for at in 0..maxima.len() {
+                let (c, position) = (at % channels, at / channels);
+                let (x, y, image) = (position % w.out_width, position / w.out_width % w.out_height, position / w.out_width / w.out_height);
+                let taps: Vec<f32> = w
+                    .rows_inside(y)
+                    .flat_map(|i| w.columns_inside(x).map(move |j| (i, j)))
+                    .map(|(i, j)| input[((image * w.in_height + w.input_row(y, i)) * w.in_width + w.input_column(x, j)) * channels + c])
+                    .collect();
+                assert_eq!(maxima[at], taps.iter().copied().fold(f32::MIN, f32::max), "{w:?} {at}");
+                assert_eq!(averages[at], taps.iter().sum::<f32>() / taps.len() as f32, "{w:?} {at}");
+            }
+        }
+    }
+}
+
 #[test]
 fn integers_pool_too() {
     let axis = Axis { input: 2, window: 2, stride: 2, dilation: 1, pad: 0, output: 1 };
