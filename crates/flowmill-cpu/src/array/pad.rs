@@ -1,12 +1,14 @@
 //! Padding and its gradient: `Pad`, `PadV2`, `MirrorPad`, `MirrorPadGrad`.
 
 use super::args::{indices, product};
-use super::item::{Item, for_item};
-use super::nd::{read_mapped, row_major, write_strided};
+use super::item::{Item, copy_row, for_item};
+use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN, read_mapped, row_major};
 use super::rearrange::{Mirror, padded, paddings};
 use crate::from_fn::{batched_from_fn, linear_cost, linear_from_fn};
+use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Complex, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use smallvec::SmallVec;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
@@ -40,17 +42,97 @@ fn pad<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
         return ctx.forward(0, 0);
     }
     let source = T::items(input)?;
-    let strides = row_major(&shape);
     let output = T::build(ctx.allocator(), input.dtype(), shape, std::slice::from_ref(&value), |out| {
-        out.fill(value.clone());
-        if !source.is_empty() {
-            let offset = paddings.iter().zip(&strides).map(|(&(before, _), &stride)| before as isize * stride).sum();
-            write_strided(out, offset, input.shape(), &strides, source);
+        // The borders of an empty tensor may have any size.
+        if source.is_empty() {
+            out.fill(value.clone());
+        } else {
+            write_padded(out, source, &borders(input.shape(), &paddings), &value);
         }
         Ok(())
     })?;
     ctx.set_output(0, output);
     Ok(())
+}
+
+/// The elements of an axis that come before those of the source, those of the source, and those after them.
+#[derive(Clone, Copy, PartialEq)]
+struct Border {
+    before: usize,
+    size: usize,
+    after: usize,
+}
+
+impl Border {
+    fn total(&self) -> usize {
+        self.before + self.size + self.after
+    }
+}
+
+/// The axes of a padded tensor.
+type Borders = SmallVec<[Border; 8]>;
+
+/// Returns the borders of each axis of a tensor that has elements. An axis without padding is one with the axis before it, and a first axis of one element is left out.
+fn borders(shape: &Shape, paddings: &[(usize, usize)]) -> Borders {
+    let mut axes = Borders::new();
+    for (&size, &(before, after)) in shape.iter().zip(paddings) {
+        match axes.last_mut() {
+            Some(last) if (before, after) == (0, 0) => {
+                *last = Border { before: last.before * size, size: last.size * size, after: last.after * size };
+            }
+            _ => {
+                if axes[..] == [Border { before: 0, size: 1, after: 0 }] {
+                    axes.clear();
+                }
+                axes.push(Border { before, size, after });
+            }
+        }
+    }
+    axes
+}
+
+/// Writes the elements of `source`, of which there are any, and `value` around them, each element of `out` once.
+fn write_padded<T: Item>(out: &mut [T], source: &[T], axes: &[Border], value: &T) {
+    let inner: usize = axes.iter().skip(1).map(Border::total).product();
+    if out.len() < PARALLEL_MIN || inner == out.len() {
+        return write_rows(out, 0, source, axes, value);
+    }
+    let rows = (PARALLEL_CHUNK / inner).max(1);
+    parallel::chunks(out, rows * inner, |i, chunk| write_rows(chunk, i * rows, source, axes, value));
+}
+
+/// Like [`write_padded`], for the rows of the first axis from `first` on, as many as `out` has. `source` is not empty.
+fn write_rows<T: Item>(out: &mut [T], first: usize, source: &[T], axes: &[Border], value: &T) {
+    let Some((axis, inner)) = axes.split_first() else { return out.clone_from_slice(source) };
+    let (to, from) = (inner.iter().map(Border::total).product(), inner.iter().map(|axis| axis.size).product());
+    let rows = out.len() / to;
+    let start = axis.before.saturating_sub(first).min(rows);
+    let end = (axis.before + axis.size).saturating_sub(first).clamp(start, rows);
+    let (out, after) = out.split_at_mut(end * to);
+    let (before, out) = out.split_at_mut(start * to);
+    before.fill(value.clone());
+    after.fill(value.clone());
+    if out.is_empty() {
+        return;
+    }
+    let source = &source[(first + start - axis.before) * from..][..(end - start) * from];
+    match inner {
+        [] => out.clone_from_slice(source),
+        &[Border { before, size, .. }] => {
+            for (out, source) in out.chunks_exact_mut(to).zip(source.chunks_exact(from)) {
+                out[..before].fill(value.clone());
+                let row = &mut out[before..before + size];
+                // Code for short rows is large, and few rows of other sizes are padded.
+                if size_of::<T>() == 4 {
+                    copy_row(row, source)
+                } else {
+                    row.clone_from_slice(source)
+                }
+                out[before + size..].fill(value.clone());
+            }
+        }
+        _ => out.chunks_exact_mut(to).zip(source.chunks_exact(from)).for_each(|(out, source)| write_rows(out, 0, source, inner, value)),
+    }
 }
 
 pub(crate) fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -73,6 +73,12 @@ fn calls() -> Vec<Forking> {
     let gather = vec![("Tparams", ty(DType::F32)), ("Tindices", ty(DType::I64)), ("Taxis", ty(DType::I32)), ("batch_dims", 0i64.into())];
     call("array/gather.rs", "GatherV2", gather, vec![f(&[4096, 64]), l(&numbers(5000, 4096)), Tensor::scalar(0i32)]);
     call("array/nd.rs", "Transpose", vec![float(), ("Tperm", ty(DType::I32))], vec![f(&[64, 96, 80]), i(&[2, 0, 1])]);
+    call(
+        "array/pad.rs",
+        "Pad",
+        vec![float(), ("Tpaddings", ty(DType::I32))],
+        vec![f(&[300, 70, 9]), Tensor::from_slice(Shape::new(&[3, 2]), &[2, 3, 1, 1, 0, 0i32]).unwrap()],
+    );
     call("clustering.rs", "NearestNeighbors", Vec::new(), vec![f(&[3000, 40]), f(&[100, 40]), Tensor::scalar(3i64)]);
     call("conv/backprop.rs", "Conv2DBackpropInput", steps(one), vec![i(&[4, 32, 32, 4]), f(&[3, 3, 4, 16]), f(&[4, 32, 32, 16])]);
     call("gemm/driver.rs", "Conv2DBackpropInput", steps(two), vec![i(&[4, 32, 32, 16]), f(&[3, 3, 16, 16]), f(&[4, 16, 16, 16])]);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::run1;
-use flowmill_tensor::Bytes;
+use flowmill_tensor::{Bytes, Shape};
 
 #[test]
 fn pad_adds_zeros_or_a_constant() {
@@ -16,6 +16,43 @@ fn pad_adds_zeros_or_a_constant() {
     let a = Tensor::from_strings([1], vec![Bytes::from_static(b"a")]).unwrap();
     assert_eq!(pad_v2(a, Tensor::string("x")).unwrap().as_strings().unwrap(), ["x", "a"]);
     invalid(pad_v2(v(&[1]), v(&[1])), "constant_values must be a scalar. Found: [1]");
+}
+
+#[test]
+fn padding_of_any_axes_equals_the_element_by_element_one() {
+    let cases: [(&[usize], &[(usize, usize)]); 13] = [
+        (&[], &[]),
+        (&[0], &[(2, 1)]),
+        (&[3, 0, 2], &[(0, 0), (1, 1), (0, 0)]),
+        (&[2, 0], &[(1, 0), (0, 0)]),
+        (&[0, 5, 8], &[(0, 0), (2_000_000_000, 0), (0, 0)]),
+        (&[1, 5, 4, 3], &[(0, 0), (1, 2), (2, 0), (0, 0)]),
+        (&[1, 1, 6], &[(0, 0), (0, 0), (1, 1)]),
+        (&[2, 3, 4, 5], &[(1, 0), (0, 1), (2, 2), (3, 1)]),
+        (&[2, 3, 2, 24], &[(0, 0), (0, 0), (0, 0), (0, 4)]),
+        (&[1, 3, 1, 2], &[(2, 0), (0, 0), (1, 1), (0, 0)]),
+        // Many elements, which are padded on several threads.
+        (&[2, 60, 60, 28], &[(0, 0), (0, 0), (0, 0), (3, 5)]),
+        (&[1, 300, 70, 9], &[(0, 0), (2, 3), (1, 1), (0, 0)]),
+        (&[1, 90_000], &[(0, 0), (7, 9)]),
+    ];
+    for (dims, paddings) in cases {
+        let x = Tensor::from_slice(Shape::new(dims), &(0..dims.iter().product::<usize>() as i32).collect::<Vec<_>>()).unwrap();
+        let flat: Vec<i32> = paddings.iter().flat_map(|&(before, after)| [before as i32, after as i32]).collect();
+        let padded: Vec<usize> = dims.iter().zip(paddings).map(|(size, (before, after))| size + before + after).collect();
+        let mut want = vec![-1; padded.iter().product()];
+        for (i, &value) in x.as_slice::<i32>().unwrap().iter().enumerate() {
+            let (mut rest, mut at, mut step) = (i, 0, 1);
+            for ((&size, &(before, _)), &total) in dims.iter().zip(paddings).zip(&padded).rev() {
+                at += (rest % size + before) * step;
+                (rest, step) = (rest / size, step * total);
+            }
+            want[at] = value;
+        }
+        let flat = Tensor::from_slice(Shape::new(&[dims.len(), 2]), &flat).unwrap();
+        let got = call("PadV2", DType::I32).inputs(vec![x, flat, s(-1)]).run1().unwrap();
+        assert_eq!((&got.shape()[..], got.as_slice::<i32>().unwrap()), (&padded[..], &want[..]), "{dims:?} {paddings:?}");
+    }
 }
 
 fn mirror(op: &str, x: Tensor, paddings: &[i32], mode: &str) -> Result<Tensor> {
