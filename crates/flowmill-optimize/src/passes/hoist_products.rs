@@ -9,7 +9,7 @@
 //! is the product of `x` and the first rows of `w`, and `w2` are the others. The fused kernel continues each sum from its start in `xw[i]`.
 //!
 //! A product of all parts is worth its memory only if parts have few rows: it is then bound by reading the matrix, once instead of once for each part.
-//! A part of more than [`MAX_ROWS`] rows is multiplied in the loop. If the number of rows is not known before the graph runs, as that of a batch,
+//! A part of more than [`rows::MAX_ROWS`] rows, or [`rows::MAX_ROWS_OF_LARGE`] if the matrix is large, is multiplied in the loop. If the number of rows is not known before the graph runs, as that of a batch,
 //! `_HoistedMatMul` returns either the products of all parts or the parts themselves, which have one axis more. `_PartMatMul` in the loop multiplies the
 //! part if it is not yet a product, and so does a `_FusedMatMul` of a cell with the function `AccumulatePart`.
 //!
@@ -31,6 +31,8 @@
 //! Loops of functions are not rewritten: the passes of `LOWERING` turn them into loops of frames. `fold_constants` runs earlier and makes weights
 //! constant. `fuse_epilogues` runs later and adds bias, residual and activation to what is left of a product.
 
+mod rows;
+
 use crate::loop_reads::{LoopRead, Parts, enter};
 use crate::loops::{identities, invariant_value};
 use crate::rewrite::{add_constant, bypass, constant, constant_input, constant_shape, integers, node_def, replace};
@@ -38,16 +40,13 @@ use crate::{PassContext, Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId, Role};
 use flowmill_proto::{AttrValue, NodeDef};
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail, error};
+use rows::Rows;
 use std::ops::Range;
 
 /// The largest ratio of the sizes of a product and of the tensor of parts that is multiplied.
 const MAX_GROWTH: i64 = 32;
 /// The largest number of bytes of weights of which parts are copied.
 const MAX_SPLIT_BYTES: usize = 64 << 20;
-
-/// The most rows of a part, or columns if it is a right operand, whose product is computed before the loop. Without the pass, LSTMs of 64 to 512 inputs
-/// and 64 to 256 units take 1.14 to 1.54 times as long at one row, 1.03 to 1.13 times at two, 0.97 to 1.02 times at three and 0.96 to 1.01 times at four.
-const MAX_ROWS: i64 = 3;
 
 /// The op of the product before the loop.
 const PRODUCT: &str = "BatchMatMulV2";
@@ -154,24 +153,6 @@ struct Part {
     rank: usize,
 }
 
-/// The number of rows of a part, as far as it is known.
-#[derive(Clone, Copy, PartialEq)]
-enum Rows {
-    Few,
-    Unknown,
-}
-
-impl Rows {
-    /// Returns what the sizes of a part say besides the one that is summed over, or `None` for too many rows.
-    fn of(sizes: impl IntoIterator<Item = i64>) -> Option<Rows> {
-        let rows = sizes.into_iter().try_fold(1i64, |rows, size| (size >= 0).then(|| rows.saturating_mul(size)));
-        match rows {
-            None => Some(Rows::Unknown),
-            Some(rows) => (rows <= MAX_ROWS).then_some(Rows::Few),
-        }
-    }
-}
-
 /// A product whose operands do not change.
 struct Whole {
     operands: [Fixed; 2],
@@ -270,9 +251,9 @@ impl Operands {
         let (depth, _) = self.sizes(usize::from(!is_left), &whole)?;
         let depth_axis = if self.transposed[usize::from(!is_left)] == is_left { rank - 2 } else { rank - 1 };
         let others = whole.dims()?.iter().enumerate().filter(|&(axis, _)| axis != read.axis && axis != depth_axis);
-        let num_rows =
-            Rows::of(others.map(|(_, &size)| size)).filter(|&rows| rows == Rows::Few || (by_rows && chooses(target, self.dtype)))?;
         let added = if is_left { columns } else { rows };
+        let num_rows = Rows::of(others.map(|(_, &size)| size), depth.saturating_mul(added), self.dtype)
+            .filter(|&rows| rows == Rows::Few || (by_rows && chooses(target, self.dtype)))?;
         if added < 0 || added > depth.saturating_mul(MAX_GROWTH) {
             return None;
         }
@@ -320,12 +301,12 @@ fn beside(graph: &Graph, product: &Node, shapes: &Shapes, target: &dyn Target, f
     let analysis = shapes.of(graph);
     let (whole, other) = (analysis.shape(read.whole), analysis.shape(graph.input(concat.id(), 1)?));
     let (&[outer, inner, first], &[_, second]) = (whole.dims()?, other.dims()?) else { return None };
-    let rows_of_part = Rows::of([if read.axis == 0 { inner } else { outer }]);
     let can_choose = chooses(target, operands.dtype) && target.fuses("_FusedMatMul", ElementwiseFunction::AccumulatePart, DType::F32);
-    let num_rows = rows_of_part.filter(|&rows| rows == Rows::Few || can_choose)?;
     let shape = constant_shape(graph, fixed.source())?;
     let &[rows, columns] = shape.dims() else { return None };
     let (depth, columns) = if operands.transposed[1] { (columns, rows) } else { (rows, columns) };
+    let rows_of_part = Rows::of([if read.axis == 0 { inner } else { outer }], first.saturating_mul(columns as i64), operands.dtype);
+    let num_rows = rows_of_part.filter(|&rows| rows == Rows::Few || can_choose)?;
     let is_whole = read.axis < 2 && first > 0 && second > 0 && first + second == depth as i64;
     let is_small = columns as i64 <= first.saturating_mul(MAX_GROWTH) && shape.num_elements() <= MAX_SPLIT_BYTES / size_of::<f32>();
     if !is_whole || !is_small || !on_one_device(graph, product, [read.node, concat.id()]) {
@@ -360,9 +341,9 @@ impl Part {
     fn rewrite(self, graph: &mut Graph, id: NodeId) -> Result<OutputId> {
         let waiting = waiting(graph, &[id, self.read.node], usize::from(self.is_left));
         let fixed = self.fixed.outside(graph, self.read.whole)?;
-        if let (Rows::Unknown, Some(matrix)) = (self.rows, graph.input(id, 1)) {
+        if let (Rows::Unknown { most }, Some(matrix)) = (self.rows, graph.input(id, 1)) {
             let controls = controls_of(graph, &[id]);
-            let part = chosen_part(graph, id, &self.read, fixed)?;
+            let part = chosen_part(graph, id, &self.read, fixed, most)?;
             let mut def = node_def(graph, OF_PART, String::new(), &[id]);
             def.attr.extend(attrs_of_part(graph.node(id)?));
             def.attr.insert("rank".to_owned(), (self.rank as i64).into());
@@ -382,7 +363,10 @@ impl Part {
 
 impl Beside {
     fn rewrite(self, graph: &mut Graph, id: NodeId) -> Result<OutputId> {
-        let (part, weights, function) = if self.rows == Rows::Unknown { self.chosen(graph, id)? } else { self.product(graph, id)? };
+        let (part, weights, function) = match self.rows {
+            Rows::Unknown { most } => self.chosen(graph, id, most)?,
+            Rows::Few => self.product(graph, id)?,
+        };
         let Beside { read, concat, .. } = self;
         let mut def = node_def(graph, "_FusedMatMul", String::new(), &[concat, id]);
         let attrs = graph.node(id)?.attrs();
@@ -408,9 +392,9 @@ impl Beside {
     }
 
     /// Like [`Beside::product`], for a choice that is made when the graph runs. All weights are needed.
-    fn chosen(&self, graph: &mut Graph, id: NodeId) -> Result<(OutputId, OutputId, ElementwiseFunction)> {
+    fn chosen(&self, graph: &mut Graph, id: NodeId, max_rows: i64) -> Result<(OutputId, OutputId, ElementwiseFunction)> {
         let first = self.constant(graph, 0..self.first)?;
-        let part = chosen_part(graph, id, &self.read, first)?;
+        let part = chosen_part(graph, id, &self.read, first, max_rows)?;
         let weights = graph.input(id, 1).ok_or_else(|| error!(Internal, "a product needs two inputs"))?;
         Ok((part, weights, ElementwiseFunction::AccumulatePart))
     }
@@ -439,15 +423,15 @@ impl Whole {
 }
 
 /// Adds a choice before the loop between all products of parts and a matrix, like the product `like`, and the parts, and reads what was chosen in the
-/// loop. Returns what is read.
-fn chosen_part(graph: &mut Graph, like: NodeId, read: &LoopRead, matrix: OutputId) -> Result<OutputId> {
+/// loop. The products are chosen if a part has at most `max_rows` rows. Returns what is read.
+fn chosen_part(graph: &mut Graph, like: NodeId, read: &LoopRead, matrix: OutputId, max_rows: i64) -> Result<OutputId> {
     let node = graph.node(like)?;
     let attrs = attrs_of_part(node);
     let prefix = node.name().to_owned();
     let name = graph.new_name(&prefix);
     let mut def = node_def(graph, HOISTED, name, &[like]);
     def.attr.extend(attrs);
-    def.attr.extend([("axis".to_owned(), (read.axis as i64).into()), ("max_rows".to_owned(), MAX_ROWS.into())]);
+    def.attr.extend([("axis".to_owned(), (read.axis as i64).into()), ("max_rows".to_owned(), max_rows.into())]);
     let hoisted = graph.add_node_with_inputs(def, &[read.whole, matrix], &[])?;
     let (mut def, inputs) = read.of_other(graph, hoisted.output(0), Parts::Any)?;
     def.name = graph.new_name(&prefix);
