@@ -7,7 +7,7 @@ use super::tables::{
 };
 use super::validate::validate;
 use crate::kernel::Cost;
-use crate::plan::{NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode};
+use crate::plan::{NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId, SharedWeights};
 use flowmill_tensor::{DType, Result, Tensor};
 
 /// The largest number of iterations of a loop that run at once. Greater numbers in a graph are reduced to it.
@@ -300,9 +300,12 @@ impl<'a> Freezer<'a> {
             && matches!(kinds[..], [NodeKind::Enter { .. }, NodeKind::NextIteration] | [NodeKind::NextIteration, NodeKind::Enter { .. }])
     }
 
-    /// Returns all edges, ordered by the group that they leave from, and the start of each group.
+    /// Returns all edges, ordered by the group that they leave from, and the start of each group. Edges of a group are in the order of delivery.
     fn edges(&self, num_groups: usize) -> (Vec<Edge>, Vec<u32>) {
-        let mut found: Vec<(u32, Edge)> = Vec::new();
+        let weights = SharedWeights::find(self.graph.nodes.iter().map(Some));
+        let is_first =
+            |edge: &PlanEdge, to: usize| weights.as_ref().is_some_and(|weights| weights.are_same(edge.node, PlanNodeId(to as u32)));
+        let mut found: Vec<(u32, bool, Edge)> = Vec::new();
         for (to, node) in self.graph.nodes.iter().enumerate() {
             let (data, control) = self.deliveries[to];
             let counter = self.counters[to];
@@ -311,23 +314,24 @@ impl<'a> Freezer<'a> {
                 let slot = if origin == Origin::Edge { self.nodes[to].slot + input as u32 } else { NONE };
                 let from_enter = matches!(self.graph.nodes[edge.node.0 as usize].kind, NodeKind::Enter { .. });
                 let delivery = if data == Delivery::Merge && from_enter { Delivery::MergeEnter } else { data };
-                found.push((self.group(edge, origin), Edge { to: to as u32, slot, counter, delivery }));
+                found.push((self.group(edge, origin), !is_first(edge, to), Edge { to: to as u32, slot, counter, delivery }));
             }
             for edge in &node.controls {
                 found.push((
                     self.group(edge, self.origins[edge.node.0 as usize]),
+                    true,
                     Edge { to: to as u32, slot: NONE, counter, delivery: control },
                 ));
             }
         }
-        found.retain(|&(group, _)| group != NONE);
-        found.sort_by_key(|&(group, _)| group);
+        found.retain(|&(group, ..)| group != NONE);
+        found.sort_by_key(|&(group, is_later, _)| (group, is_later));
         let mut groups = vec![0u32; num_groups + 1];
-        found.iter().for_each(|&(group, _)| groups[group as usize + 1] += 1);
+        found.iter().for_each(|&(group, ..)| groups[group as usize + 1] += 1);
         for g in 0..num_groups {
             groups[g + 1] += groups[g];
         }
-        (found.into_iter().map(|(_, edge)| edge).collect(), groups)
+        (found.into_iter().map(|(.., edge)| edge).collect(), groups)
     }
 
     fn group(&self, edge: &PlanEdge, origin: Origin) -> u32 {

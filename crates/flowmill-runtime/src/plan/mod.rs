@@ -7,7 +7,9 @@ mod build;
 mod direct;
 mod ir;
 mod print;
+mod shared_weights;
 
 pub use build::{NodeCache, PlanEnv, build, is_runnable, kernel_def, runs_on, without_kernels};
 pub use direct::DirectPlan;
 pub use ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
+pub(crate) use shared_weights::SharedWeights;

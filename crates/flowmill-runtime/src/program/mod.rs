@@ -77,6 +77,7 @@ pub fn fuse(graph: PlanGraph, options: FuseOptions) -> Result<PlanGraph> {
         batch::fuse_batches(&mut graph)?;
     }
     if options.strands {
+        graph.follow_shared_weights();
         cluster::fuse_strands(&mut graph, options.single_thread)?;
     }
     graph.finish()

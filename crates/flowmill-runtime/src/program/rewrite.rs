@@ -1,7 +1,7 @@
 //! A plan's graph while parts of it are replaced by programs.
 
 use crate::kernel::Cost;
-use crate::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
+use crate::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId, SharedWeights};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,6 +12,8 @@ pub(super) struct Rewriter {
     frames: Vec<FrameInfo>,
     args: Vec<DType>,
     num_results: usize,
+    /// The weights that [`Rewriter::topological`] keeps in the cache.
+    shared_weights: Option<SharedWeights>,
 }
 
 impl Rewriter {
@@ -31,7 +33,12 @@ impl Rewriter {
             }
         }
         let nodes = graph.nodes.into_iter().map(Some).collect();
-        Ok(Rewriter { nodes, consumers, frames: graph.frames, args: graph.args, num_results: graph.num_results })
+        Ok(Rewriter { nodes, consumers, frames: graph.frames, args: graph.args, num_results: graph.num_results, shared_weights: None })
+    }
+
+    /// Makes [`Rewriter::topological`] put nodes that share weights one after the other. Nodes that are added later share none.
+    pub(super) fn follow_shared_weights(&mut self) {
+        self.shared_weights = SharedWeights::find(self.nodes.iter().map(Option::as_ref));
     }
 
     /// Returns the nodes that were not replaced.
@@ -182,6 +189,7 @@ impl Rewriter {
         let mut order = Vec::with_capacity(members.len());
         while let Some(m) = ready.pop() {
             order.push(m);
+            let others = ready.len();
             for &c in self.consumers(m) {
                 if !members.contains(&c) {
                     continue;
@@ -196,6 +204,9 @@ impl Rewriter {
                 if *left == 0 {
                     ready.push(c);
                 }
+            }
+            if let Some(weights) = &self.shared_weights {
+                ready[others..].sort_by_key(|&c| weights.are_same(m, c));
             }
         }
         (order.len() == members.len()).then_some(order)

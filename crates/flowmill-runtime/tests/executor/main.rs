@@ -6,6 +6,7 @@ mod batches;
 mod failures;
 mod loops;
 mod merges;
+mod order;
 mod parts;
 mod random;
 mod references;
