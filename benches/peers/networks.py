@@ -38,6 +38,7 @@ ZOOS = {
     "domain_zoo": "DOMAIN_NETWORKS",
     "scene_zoo": "SCENE_NETWORKS",
     "wild_zoo": "WILD_NETWORKS",
+    "keras_zoo": "KERAS_NETWORKS",
 }
 
 # The modules with training steps, and the names of their tables.
