@@ -1,7 +1,8 @@
 //! Weights that several nodes share, and the order of execution that keeps them in the cache.
 //!
 //! Of the consumers of an output, one that leads to weights from which the output was computed goes first: they are in the cache. So the layers of an unrolled recurrent
-//! network run one after the other, each over all steps. Step by step, each step would read the weights of all layers from memory.
+//! network run one after the other, each over all steps. Step by step, each step would read the weights of all layers from memory. A layer's outputs stay in memory until
+//! the next layer has read them, as those of a loop do.
 
 use super::ir::{NodeKind, PlanNode, PlanNodeId};
 

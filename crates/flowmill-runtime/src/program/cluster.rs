@@ -189,7 +189,8 @@ pub(super) fn fuse_members(
     for &id in &order {
         lowering.node(id, &mut code)?;
     }
-    let outgoing = graph.outgoing(members);
+    let mut outgoing = graph.outgoing(members);
+    graph.sort_outgoing(&mut outgoing, members);
     let input_regs = inputs.iter().map(|&e| lowering.reg(e)).collect::<Result<Vec<_>>>()?;
     let output_regs = outgoing.iter().map(|&e| lowering.reg(e)).collect::<Result<Vec<_>>>()?;
     let kept: FxHashSet<Reg> = (0..lowering.num_constants()).chain(output_regs.iter().copied()).collect();

@@ -95,6 +95,15 @@ impl Rewriter {
         edges
     }
 
+    /// Sorts edges that leave `members` in the order in which a program best delivers them: first those to nodes that lead to the weights which the members come from.
+    pub(super) fn sort_outgoing(&self, edges: &mut [PlanEdge], members: &FxHashSet<PlanNodeId>) {
+        let Some(weights) = &self.shared_weights else { return };
+        edges.sort_by_key(|edge| {
+            let mut outside = self.consumers(edge.node).iter().filter(|c| !members.contains(c));
+            !outside.any(|&c| self.get(c).is_some_and(|node| node.inputs.contains(edge)) && weights.are_same(edge.node, c))
+        });
+    }
+
     /// Replaces `members` by `program`. Output `i` of the program replaces `outputs[i]`.
     pub(super) fn replace(&mut self, members: &FxHashSet<PlanNodeId>, program: PlanNode, outputs: &[PlanEdge]) {
         let id = PlanNodeId(self.nodes.len() as u32);
