@@ -183,11 +183,18 @@ impl Rewriter {
     ) -> Option<Vec<PlanNodeId>> {
         let mut sorted: Vec<PlanNodeId> = members.iter().copied().collect();
         sorted.sort_unstable();
+        // A node that waits for a constant of its own would not be ready when its weights are in the cache.
+        let leads = |id: PlanNodeId| {
+            let is_root = |node: &PlanNode| matches!(node.kind, NodeKind::Const(_)) && node.inputs.is_empty() && node.controls.is_empty();
+            self.shared_weights.is_some() && self.get(id).is_some_and(is_root)
+        };
+        let (mut order, others): (Vec<_>, Vec<_>) = sorted.into_iter().partition(|&m| leads(m));
         let mut pending: FxHashMap<PlanNodeId, usize> = FxHashMap::default();
         let mut ready = Vec::new();
-        for &m in &sorted {
+        for &m in &others {
             let node = self.get(m)?;
-            let n = node.inputs.iter().chain(&node.controls).filter(|&&e| members.contains(&e.node) && !ignored(m, e)).count();
+            let waits_for = |e: &&PlanEdge| members.contains(&e.node) && !leads(e.node) && !ignored(m, **e);
+            let n = node.inputs.iter().chain(&node.controls).filter(waits_for).count();
             pending.insert(m, n);
             if n == 0 {
                 ready.push(m);
@@ -195,7 +202,6 @@ impl Rewriter {
         }
         // Depth first: a chain stays together and its values stay in registers that are still warm.
         ready.reverse();
-        let mut order = Vec::with_capacity(members.len());
         while let Some(m) = ready.pop() {
             order.push(m);
             let others = ready.len();
