@@ -414,12 +414,3 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         }
     }
 }
-
-impl<T> Finish<T> {
-    /// Returns the epilogue for the part of C that starts at (`row`, `column`).
-    #[inline]
-    pub(super) fn at(self, row: usize, column: usize) -> Self {
-        let place = |p: *const T, at: usize| if p.is_null() { p } else { p.wrapping_add(at) };
-        Self { bias: place(self.bias, column), residual: place(self.residual, row * self.ld_residual + column), ..self }
-    }
-}

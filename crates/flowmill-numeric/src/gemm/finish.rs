@@ -16,6 +16,15 @@ pub(crate) struct Finish<T> {
     pub high: Option<T>,
 }
 
+impl<T> Finish<T> {
+    /// Returns the epilogue for the part of C that starts at (`row`, `column`).
+    #[inline]
+    pub(super) fn at(self, row: usize, column: usize) -> Self {
+        let place = |p: *const T, at: usize| if p.is_null() { p } else { p.wrapping_add(at) };
+        Self { bias: place(self.bias, column), residual: place(self.residual, row * self.ld_residual + column), ..self }
+    }
+}
+
 /// The part of C that a tile writes.
 #[derive(Clone, Copy)]
 pub(crate) struct Destination<T> {
@@ -102,15 +111,7 @@ unsafe fn finish_part<V: Lanes>(sums: *const V::Elem, rows: usize, width: usize,
     for column in (0..to.cols).step_by(V::LANES) {
         let n = V::LANES.min(to.cols - column);
         let sums = sums.wrapping_add(column);
-        let to = Destination {
-            c: to.c.wrapping_add(column),
-            finish: to.finish.map(|f| Finish {
-                bias: if f.bias.is_null() { f.bias } else { f.bias.wrapping_add(column) },
-                residual: if f.residual.is_null() { f.residual } else { f.residual.wrapping_add(column) },
-                ..f
-            }),
-            ..*to
-        };
+        let to = Destination { c: to.c.wrapping_add(column), finish: to.finish.map(|f| f.at(0, column)), ..*to };
         // SAFETY: the rows and the `n` columns lie inside the memory that the caller guarantees.
         unsafe {
             if n == V::LANES {

@@ -48,16 +48,12 @@ fn is_batched(graph: &Rewriter, id: PlanNodeId) -> bool {
             && node.controls.is_empty()
             && !graph.is_waited_for(id)
             && matches!(node.outputs[..], [o] if o.dtype == DType::F32 && !o.is_ref)
-            && node.inputs.iter().enumerate().all(|(i, &edge)| is_batch_input(node, i) || is_constant(graph, edge))
+            && node.inputs.iter().enumerate().all(|(i, &edge)| is_batch_input(node, i) || graph.is_constant(edge.node))
     })
 }
 
 fn is_batch_input(node: &PlanNode, i: usize) -> bool {
     node.kernel.as_ref().is_some_and(|k| k.batched_inputs() >> i & 1 == 1)
-}
-
-fn is_constant(graph: &Rewriter, edge: PlanEdge) -> bool {
-    graph.get(edge.node).is_some_and(|n| matches!(n.kind, NodeKind::Const(_)) && n.controls.is_empty())
 }
 
 fn batch_inputs(node: &PlanNode) -> impl Iterator<Item = PlanEdge> + '_ {
@@ -90,7 +86,7 @@ fn members_behind(graph: &Rewriter, source: PlanEdge) -> FxHashSet<PlanNodeId> {
 fn replace(graph: &mut Rewriter, source: PlanEdge, members: &FxHashSet<PlanNodeId>) -> Result<()> {
     let Some(order) = graph.topological(members, |_, _| false) else { bail!(Internal, "a cycle without NextIteration") };
     let results = graph.outgoing(members);
-    let constants = members.iter().filter_map(|&id| graph.get(id)).flat_map(|n| &n.inputs).filter(|&&edge| is_constant(graph, edge));
+    let constants = members.iter().filter_map(|&id| graph.get(id)).flat_map(|n| &n.inputs).filter(|&&edge| graph.is_constant(edge.node));
     let mut lowering = Lowering::new(graph, &members.iter().copied().chain(constants.map(|edge| edge.node)).collect());
     let source_reg = lowering.fresh();
     lowering.bind(source, source_reg);

@@ -51,6 +51,11 @@ impl Rewriter {
         self.nodes.get(id.0 as usize)?.as_ref()
     }
 
+    /// Returns true if the node is a constant that waits for nothing.
+    pub(super) fn is_constant(&self, id: PlanNodeId) -> bool {
+        self.get(id).is_some_and(|node| matches!(node.kind, NodeKind::Const(_)) && node.controls.is_empty())
+    }
+
     /// Returns the nodes that have a data or control input from `id`, each once. Some of them may have been replaced since.
     pub(super) fn consumers(&self, id: PlanNodeId) -> &[PlanNodeId] {
         &self.consumers[id.0 as usize]
@@ -184,14 +189,11 @@ impl Rewriter {
         let mut sorted: Vec<PlanNodeId> = members.iter().copied().collect();
         sorted.sort_unstable();
         // A node that waits for a constant of its own would not be ready when its weights are in the cache.
-        let leads = |id: PlanNodeId| {
-            let is_root = |node: &PlanNode| matches!(node.kind, NodeKind::Const(_)) && node.inputs.is_empty() && node.controls.is_empty();
-            self.shared_weights.is_some() && self.get(id).is_some_and(is_root)
-        };
-        let (mut order, others): (Vec<_>, Vec<_>) = sorted.into_iter().partition(|&m| leads(m));
+        let leads = |id: PlanNodeId| self.shared_weights.is_some() && self.is_constant(id);
+        let (mut order, computed): (Vec<_>, Vec<_>) = sorted.into_iter().partition(|&m| leads(m));
         let mut pending: FxHashMap<PlanNodeId, usize> = FxHashMap::default();
         let mut ready = Vec::new();
-        for &m in &others {
+        for &m in &computed {
             let node = self.get(m)?;
             let waits_for = |e: &&PlanEdge| members.contains(&e.node) && !leads(e.node) && !ignored(m, **e);
             let n = node.inputs.iter().chain(&node.controls).filter(waits_for).count();
@@ -204,7 +206,7 @@ impl Rewriter {
         ready.reverse();
         while let Some(m) = ready.pop() {
             order.push(m);
-            let others = ready.len();
+            let before = ready.len();
             for &c in self.consumers(m) {
                 if !members.contains(&c) {
                     continue;
@@ -221,7 +223,7 @@ impl Rewriter {
                 }
             }
             if let Some(weights) = &self.shared_weights {
-                ready[others..].sort_by_key(|&c| weights.are_same(m, c));
+                ready[before..].sort_by_key(|&c| weights.are_same(m, c));
             }
         }
         (order.len() == members.len()).then_some(order)
