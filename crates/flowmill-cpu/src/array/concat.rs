@@ -7,8 +7,9 @@ use super::rearrange::{joined_shape, packed_shape};
 use crate::from_fn::{batched_from_fn, from_fn, linear_cost, linear_from_fn};
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -34,32 +35,42 @@ fn batched_parts(init: &KernelInit<'_>, axis_first: bool) -> u32 {
     if is_inner { ((1 << count) - 1) << first_at } else { 0 }
 }
 
-fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> {
+/// The inputs that an op joins, and its result.
+struct Joined {
+    inputs: Range<usize>,
+    shape: Shape,
+    axis: usize,
+}
+
+/// Returns what `Concat` joins, if `axis_first`, or `ConcatV2`.
+fn concatenated(ctx: &KernelContext<'_>, axis_first: bool) -> Result<Joined> {
     let Some(count) = ctx.num_inputs().checked_sub(1).filter(|&n| n > 0) else {
         bail!(InvalidArgument, "ConcatOp : at least one value is needed");
     };
     let (axis_at, first_at) = if axis_first { (0, 1) } else { (count, 0) };
     let axis = scalar_index(ctx.input(axis_at)?, "Concat dim tensor")?;
-    let (shape, axis) = {
-        let shapes = (0..count).map(|i| ctx.input(first_at + i).map(Tensor::shape)).collect::<Result<SmallVec<[&Shape; 8]>>>()?;
-        (joined_shape(shapes.iter().copied(), axis)?, shapes[0].axis(axis).unwrap_or(0))
-    };
-    if count == 1 {
-        return ctx.forward(first_at, 0);
+    let inputs = first_at..first_at + count;
+    let shapes = inputs.clone().map(|i| ctx.input(i).map(Tensor::shape)).collect::<Result<SmallVec<[&Shape; 8]>>>()?;
+    Ok(Joined { inputs, shape: joined_shape(shapes.iter().copied(), axis)?, axis: shapes[0].axis(axis).unwrap_or(0) })
+}
+
+fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> {
+    let joined = concatenated(ctx, axis_first)?;
+    if joined.inputs.len() == 1 {
+        return ctx.forward(joined.inputs.start, 0);
     }
-    let inputs = (0..count).map(|i| ctx.input(first_at + i));
-    let output = join::<T>(ctx.allocator(), inputs, shape, axis)?;
+    let output = join::<T>(ctx, joined)?;
     ctx.set_output(0, output);
     Ok(())
 }
 
-/// Concatenates tensors along `axis` of a result of shape `shape`. Each tensor is contiguous from `axis` inwards.
-fn join<'a, T: Item>(alloc: &Allocator, inputs: impl Iterator<Item = Result<&'a Tensor>>, shape: Shape, axis: usize) -> Result<Tensor> {
+/// Concatenates inputs. Each is contiguous from the axis inwards.
+fn join<T: Item>(ctx: &KernelContext<'_>, Joined { inputs, shape, axis }: Joined) -> Result<Tensor> {
     let outer = product(&shape[..axis]);
     let mut dtype = DType::F32;
     let mut parts: SmallVec<[(&[T], usize); 8]> = SmallVec::new();
-    for input in inputs {
-        let input = input?;
+    for i in inputs {
+        let input = ctx.input(i)?;
         dtype = input.dtype();
         let items = T::items(input)?;
         if !items.is_empty() {
@@ -67,7 +78,7 @@ fn join<'a, T: Item>(alloc: &Allocator, inputs: impl Iterator<Item = Result<&'a 
         }
     }
     let like = parts.first().map_or(&[][..], |part| part.0);
-    T::build(alloc, dtype, shape, like, |out| {
+    T::build(ctx.allocator(), dtype, shape, like, |out| {
         let row_len: usize = parts.iter().map(|part| part.1).sum();
         if row_len == 0 {
             return Ok(());
@@ -106,14 +117,16 @@ fn make_pack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| pack::<T>(ctx, axis)))
 }
 
+fn packed(ctx: &KernelContext<'_>, axis: i64) -> Result<Joined> {
+    let inputs = 0..ctx.num_inputs();
+    let shapes = inputs.clone().map(|i| ctx.input(i).map(Tensor::shape)).collect::<Result<SmallVec<[&Shape; 8]>>>()?;
+    let (axis, shape) = packed_shape(shapes, axis)?;
+    Ok(Joined { inputs, shape, axis })
+}
+
 fn pack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
-    let count = ctx.num_inputs();
-    let (at, shape) = {
-        let shapes = (0..count).map(|i| ctx.input(i).map(Tensor::shape)).collect::<Result<SmallVec<[&Shape; 8]>>>()?;
-        packed_shape(shapes, axis)?
-    };
-    let output =
-        if count == 1 { ctx.take(0)?.reshaped(shape)? } else { join::<T>(ctx.allocator(), (0..count).map(|i| ctx.input(i)), shape, at)? };
+    let packed = packed(ctx, axis)?;
+    let output = if packed.inputs.len() == 1 { ctx.take(0)?.reshaped(packed.shape)? } else { join::<T>(ctx, packed)? };
     ctx.set_output(0, output);
     Ok(())
 }

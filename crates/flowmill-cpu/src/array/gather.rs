@@ -220,7 +220,16 @@ fn make_gather_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-fn gather_nd<T: Item>(ctx: &KernelContext<'_>, ignore: bool, name: &str) -> Result<Tensor> {
+/// The slices that `GatherNd` gathers.
+struct Slices {
+    shape: Shape,
+    /// The offset of each slice; `None` if its index is out of range.
+    offsets: Vec<Option<usize>>,
+    /// The number of elements of a slice.
+    run: usize,
+}
+
+fn slices_to_gather(ctx: &KernelContext<'_>, ignore: bool, name: &str) -> Result<Slices> {
     let (params, index) = (ctx.input(0)?, ctx.input(1)?);
     if params.rank() == 0 {
         bail!(InvalidArgument, "params must be at least a vector");
@@ -237,8 +246,13 @@ fn gather_nd<T: Item>(ctx: &KernelContext<'_>, ignore: bool, name: &str) -> Resu
         let at = out_of_range_prefix(outer, i);
         error!(InvalidArgument, "indices{at} = [{row}] does not index into param shape {}, node name: {name}", params.shape())
     })?;
+    Ok(Slices { shape, offsets, run: product(&params.shape()[depth..]) })
+}
+
+fn gather_nd<T: Item>(ctx: &KernelContext<'_>, ignore: bool, name: &str) -> Result<Tensor> {
+    let Slices { shape, offsets, run } = slices_to_gather(ctx, ignore, name)?;
+    let params = ctx.input(0)?;
     let source = T::items(params)?;
-    let run = product(&params.shape()[depth..]);
     let zero = if offsets.contains(&None) { Some(T::zero()?) } else { None };
     T::build(ctx.allocator(), params.dtype(), shape, source, |out| {
         if run == 1 && zero.is_none() {

@@ -139,22 +139,12 @@ pub(crate) fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
     let mirror = Mirror::from_attrs(init.attrs)?;
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
         let input = ctx.input(0)?;
-        let paddings = paddings(ctx.input(1)?, input.shape())?;
-        for (&border, &size) in paddings.iter().zip(input.shape().iter()) {
-            mirror.check(border, size, "")?;
-        }
-        let shape = padded(input.shape(), &paddings)?;
+        let (shape, maps) = mirrored(input.shape(), ctx.input(1)?, mirror)?;
         if shape.num_elements() == 0 {
             let output = ctx.take(0)?.reshaped(shape)?;
             ctx.set_output(0, output);
             return Ok(());
         }
-        let strides = row_major(input.shape());
-        let maps: Vec<Vec<usize>> = paddings
-            .iter()
-            .zip(input.shape().iter().zip(&strides))
-            .map(|(&border, (&size, &stride))| mirror.map(border, size).into_iter().map(|i| i * stride as usize).collect())
-            .collect();
         let source = T::items(input)?;
         let output = T::build(ctx.allocator(), input.dtype(), shape, source, |out| {
             read_mapped(out, source, &maps, 1);
@@ -163,6 +153,25 @@ pub(crate) fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
         ctx.set_output(0, output);
         Ok(())
     }))
+}
+
+/// Returns the shape of the result, and for each dimension the offsets in the input at which its positions lie. There are none if the result is empty.
+fn mirrored(input: &Shape, borders: &Tensor, mirror: Mirror) -> Result<(Shape, Vec<Vec<usize>>)> {
+    let paddings = paddings(borders, input)?;
+    for (&border, &size) in paddings.iter().zip(input.iter()) {
+        mirror.check(border, size, "")?;
+    }
+    let shape = padded(input, &paddings)?;
+    if shape.num_elements() == 0 {
+        return Ok((shape, Vec::new()));
+    }
+    let strides = row_major(input);
+    let maps = paddings
+        .iter()
+        .zip(input.iter().zip(&strides))
+        .map(|(&border, (&size, &stride))| mirror.map(border, size).into_iter().map(|i| i * stride as usize).collect())
+        .collect();
+    Ok((shape, maps))
 }
 
 fn make_mirror_pad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -7,7 +7,7 @@ use super::rearrange::{Flags, reversed_axes, reversed_strides};
 use crate::from_fn::linear_from_fn;
 use flowmill_kernels::array::rearrange::sequence_axes;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -111,7 +111,20 @@ fn make_roll(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn roll<T: Item>(alloc: &Allocator, input: &Tensor, shift: &Tensor, axis: &Tensor) -> Result<Tensor> {
-    let shape = input.shape();
+    let (maps, run) = rolled(input.shape(), shift, axis)?;
+    if input.num_elements() == 0 {
+        return Ok(input.clone());
+    }
+    let source = T::items(input)?;
+    T::build(alloc, input.dtype(), input.shape().clone(), source, |out| {
+        read_mapped(out, source, &maps, run);
+        Ok(())
+    })
+}
+
+/// Returns the offsets in the input at which the positions of each of the outer dimensions lie, and the number of elements inside them, which are
+/// copied as contiguous runs.
+fn rolled(shape: &Shape, shift: &Tensor, axis: &Tensor) -> Result<(Vec<Vec<usize>>, usize)> {
     if shape.rank() < 1 {
         bail!(InvalidArgument, "input must be 1-D or higher");
     }
@@ -130,22 +143,13 @@ fn roll<T: Item>(alloc: &Allocator, input: &Tensor, shift: &Tensor, axis: &Tenso
         let size = shape[axis].max(1) as i64;
         shifts[axis] = (shifts[axis] + shift.rem_euclid(size)).rem_euclid(size);
     }
-    if input.num_elements() == 0 {
-        return Ok(input.clone());
-    }
-    // Dimensions inside the last shifted one are copied as contiguous runs.
     let moved = shifts.iter().rposition(|&shift| shift != 0).map_or(0, |axis| axis + 1);
     let strides = row_major(shape);
-    let maps: Vec<Vec<usize>> = (0..moved)
+    let maps = (0..moved)
         .map(|axis| {
             let (size, shift, stride) = (shape[axis], shifts[axis] as usize, strides[axis] as usize);
             (0..size).map(|i| (i + size - shift) % size * stride).collect()
         })
         .collect();
-    let source = T::items(input)?;
-    let run = product(&shape[moved..]);
-    T::build(alloc, input.dtype(), shape.clone(), source, |out| {
-        read_mapped(out, source, &maps, run);
-        Ok(())
-    })
+    Ok((maps, product(&shape[moved..])))
 }

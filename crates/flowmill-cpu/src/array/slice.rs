@@ -2,7 +2,7 @@
 
 use super::args::shape_argument;
 use super::item::{Item, contiguous, for_item};
-use super::nd::{Strides, read_strided, write_strided};
+use super::nd::{Dims, Strides, read_strided, write_strided};
 use super::rearrange::{slice_region, value_strides};
 use super::slice_spec::{Masks, Region, resolve};
 use crate::from_fn::{from_fn, linear_from_fn};
@@ -96,22 +96,12 @@ fn make_tensor_strided_slice_update(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
 
 /// Writes input 4, broadcast if necessary, to the region of `target` that inputs 1 to 3 describe.
 fn assign_slice<T: Item>(target: &mut Tensor, ctx: &KernelContext<'_>, masks: &Masks) -> Result<()> {
-    let (region, shape) = resolve(target.shape(), ctx.input(1)?, ctx.input(2)?, ctx.input(3)?, masks)?;
+    let Some(Assigned { sizes, offset, strides, shape, from }) = assigned(target, ctx, masks)? else { return Ok(()) };
     let value = ctx.input(4)?;
-    if value.dtype() != target.dtype() {
-        bail!(InvalidArgument, "l-value dtype {} does not match r-value dtype {}", target.dtype(), value.dtype());
-    }
-    let Some(from) = value_strides(value.shape(), &shape) else {
-        bail!(InvalidArgument, "Cannot broadcast input shape {} into final shape {shape}", value.shape());
-    };
-    if shape.num_elements() == 0 {
-        return Ok(());
-    }
-    let (offset, strides) = region.strides(target.shape());
     let items = T::items(value)?;
     if items.len() == shape.num_elements() {
         return T::update(target, |out| {
-            write_strided(out, offset, &region.sizes, &strides, items);
+            write_strided(out, offset, &sizes, &strides, items);
             Ok(())
         });
     }
@@ -121,7 +111,34 @@ fn assign_slice<T: Item>(target: &mut Tensor, ctx: &KernelContext<'_>, masks: &M
     })?;
     let spread = T::items(&spread)?;
     T::update(target, |out| {
-        write_strided(out, offset, &region.sizes, &strides, spread);
+        write_strided(out, offset, &sizes, &strides, spread);
         Ok(())
     })
+}
+
+/// The elements of a target that an op assigns.
+struct Assigned {
+    sizes: Dims,
+    offset: isize,
+    strides: Strides,
+    /// The shape of the region; a value of this shape has a stride in `from` for each of its dimensions.
+    shape: Shape,
+    from: Strides,
+}
+
+/// Returns the elements that are assigned, or `None` if there are none.
+fn assigned(target: &Tensor, ctx: &KernelContext<'_>, masks: &Masks) -> Result<Option<Assigned>> {
+    let (region, shape) = resolve(target.shape(), ctx.input(1)?, ctx.input(2)?, ctx.input(3)?, masks)?;
+    let value = ctx.input(4)?;
+    if value.dtype() != target.dtype() {
+        bail!(InvalidArgument, "l-value dtype {} does not match r-value dtype {}", target.dtype(), value.dtype());
+    }
+    let Some(from) = value_strides(value.shape(), &shape) else {
+        bail!(InvalidArgument, "Cannot broadcast input shape {} into final shape {shape}", value.shape());
+    };
+    if shape.num_elements() == 0 {
+        return Ok(None);
+    }
+    let (offset, strides) = region.strides(target.shape());
+    Ok(Some(Assigned { sizes: region.sizes, offset, strides, shape, from }))
 }

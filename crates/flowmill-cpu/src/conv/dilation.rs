@@ -3,11 +3,10 @@
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use crate::parallel;
-use crate::window::Geometry;
 use flowmill_kernels::dilation::{geometry, window};
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -24,12 +23,24 @@ enum Part {
     FilterGradient,
 }
 
+/// The computation of a part for one type.
+type Dilate = fn(&KernelContext<'_>, &Window, Shape, Part) -> Result<Tensor>;
+
 fn make(init: &KernelInit<'_>, part: Part) -> Result<Arc<dyn Kernel>> {
     let geometry = geometry(init)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
-        let geometry = geometry.clone();
-        from_fn(move |ctx| dilate::<T>(ctx, &geometry, part))
-    }, _ => init.unsupported())
+    let dilate: Dilate = for_dtype!(
+        init.dtype("T")?,
+        [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64],
+        T => if part == Part::Output { dilated::<T> } else { gradient::<T> },
+        _ => return init.unsupported()
+    );
+    from_fn(move |ctx| {
+        let w = window(&geometry, ctx.input(0)?.shape(), ctx.input(1)?.shape())?;
+        let shape = Shape::from([w.batch, w.out_height, w.out_width, w.channels]);
+        let out = dilate(ctx, &w, shape, part)?;
+        ctx.set_output(0, out);
+        Ok(())
+    })
 }
 
 /// Computes, for each channel at an output position, the greatest sum, and the positions of its summands in the filter and in the image.
@@ -74,44 +85,44 @@ fn greatest_sums<T: Ordered>(w: &Window, image: &[T], filter: &[T], y: usize, x:
     }
 }
 
-fn dilate<T: Ordered>(ctx: &mut KernelContext<'_>, geometry: &Geometry, part: Part) -> Result<()> {
-    let (input, filter) = (ctx.input(0)?, ctx.input(1)?);
-    let w = window(geometry, input.shape(), filter.shape())?;
-    let shape = Shape::from([w.batch, w.out_height, w.out_width, w.channels]);
-    let (x, f) = (input.as_slice::<T>()?, filter.as_slice::<T>()?);
-    let image_len = w.in_height * w.in_width * w.channels;
-    let row_len = w.out_width * w.channels;
-    let image = |b: usize| &x[b * image_len..][..image_len];
-    if part == Part::Output {
-        let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
-        if out.num_elements() > 0 {
-            parallel::chunks(out.as_mut_slice::<T>()?, row_len, |row, out| {
-                for (column, out) in out.chunks_exact_mut(w.channels).enumerate() {
-                    greatest_sums(&w, image(row / w.out_height), f, row % w.out_height, column, out);
-                }
-            });
-        }
-        ctx.set_output(0, out);
-        return Ok(());
+/// The elements of the image at position `b` of the batch.
+fn image<'a, T>(w: &Window, x: &'a [T], b: usize) -> &'a [T] {
+    let len = w.in_height * w.in_width * w.channels;
+    &x[b * len..][..len]
+}
+
+fn dilated<T: Ordered>(ctx: &KernelContext<'_>, w: &Window, shape: Shape, _: Part) -> Result<Tensor> {
+    let (x, f) = (ctx.input(0)?.as_slice::<T>()?, ctx.input(1)?.as_slice::<T>()?);
+    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
+    if out.num_elements() > 0 {
+        parallel::chunks(out.as_mut_slice::<T>()?, w.out_width * w.channels, |row, out| {
+            for (column, out) in out.chunks_exact_mut(w.channels).enumerate() {
+                greatest_sums(w, image(w, x, row / w.out_height), f, row % w.out_height, column, out);
+            }
+        });
     }
-    let gradient = ctx.input(2)?;
+    Ok(out)
+}
+
+fn gradient<T: Ordered>(ctx: &KernelContext<'_>, w: &Window, shape: Shape, part: Part) -> Result<Tensor> {
+    let (input, filter, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     if *gradient.shape() != shape {
         bail!(InvalidArgument, "out_backprop has incompatible size: expected {shape}, got {}", gradient.shape());
     }
-    let g = gradient.as_slice::<T>()?;
-    let mut out =
-        ctx.allocator().zeros(T::DTYPE, if part == Part::InputGradient { input.shape().clone() } else { filter.shape().clone() })?;
+    let (x, f, g) = (input.as_slice::<T>()?, filter.as_slice::<T>()?, gradient.as_slice::<T>()?);
+    let is_of_input = part == Part::InputGradient;
+    let mut out = ctx.allocator().zeros(T::DTYPE, if is_of_input { input } else { filter }.shape().clone())?;
     let target = out.as_mut_slice::<T>()?;
     let mut best = vec![(T::LOWEST_FINITE, 0, 0); w.channels];
     for (position, g) in g.chunks_exact(w.channels.max(1)).enumerate() {
         let (row, column) = (position / w.out_width, position % w.out_width);
         let b = row / w.out_height;
-        greatest(&w, image(b), f, row % w.out_height, column, &mut best);
+        greatest(w, image(w, x, b), f, row % w.out_height, column, &mut best);
+        let first = b * w.in_height * w.in_width * w.channels;
         for (&g, &(_, tap, pixel)) in g.iter().zip(&best) {
-            let to = &mut target[if part == Part::InputGradient { b * image_len + pixel } else { tap }];
+            let to = &mut target[if is_of_input { first + pixel } else { tap }];
             *to = to.plus(g);
         }
     }
-    ctx.set_output(0, out);
-    Ok(())
+    Ok(out)
 }

@@ -2,6 +2,7 @@
 //!
 //! `nalgebra` computes each matrix; the matrices of a batch are computed in parallel.
 
+use super::eig::ascending;
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
@@ -465,10 +466,9 @@ fn self_adjoint_eigen<W: ComplexField + Copy>(matrix: DMatrix<W>) -> Result<(Vec
     let Some(found) = found else {
         bail!(InvalidArgument, "Self-adjoint eigen decomposition was not successful. The input might not be valid.");
     };
-    let mut order: Vec<usize> = (0..found.eigenvalues.len()).collect();
-    let value = |i: usize| found.eigenvalues[i].clone();
-    order.sort_by(|&i, &j| value(i).partial_cmp(&value(j)).unwrap_or(std::cmp::Ordering::Equal));
-    let values = order.iter().map(|&i| W::from_real(value(i))).collect();
+    let keys: Vec<f64> = found.eigenvalues.iter().map(|value| nalgebra::try_convert(value.clone()).unwrap_or(f64::NAN)).collect();
+    let order = ascending(&keys);
+    let values = order.iter().map(|&i| W::from_real(found.eigenvalues[i].clone())).collect();
     Ok((values, found.eigenvectors.select_columns(&order)))
 }
 

@@ -38,9 +38,16 @@ fn eigen(matrix: DMatrix<Wide>) -> Result<(Vec<Wide>, DMatrix<Wide>)> {
         let length = column.norm();
         column.unscale_mut(length);
     }
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| t[(i, i)].norm().total_cmp(&t[(j, j)].norm()));
+    let order = ascending(&(0..n).map(|i| t[(i, i)].norm()).collect::<Vec<_>>());
     Ok((order.iter().map(|&i| t[(i, i)]).collect(), vectors.select_columns(&order)))
+}
+
+/// Returns the positions of the values in ascending order. Equal values keep their order.
+pub(super) fn ascending(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    // The sum makes one zero of both.
+    order.sort_by(|&i, &j| (values[i] + 0.0).total_cmp(&(values[j] + 0.0)));
+    order
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -5,6 +5,7 @@ use crate::number::Number;
 use flowmill_kernels::bincount::Bincount;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use num_traits::ToPrimitive;
 use std::sync::Arc;
 
 /// Makes the kernel of `Bincount`: the sum of the weights for each value below `size`, or the number of occurrences if there are no weights.
@@ -41,21 +42,18 @@ fn bincount<T: Number>(ctx: &mut KernelContext<'_>, counts_rows: bool, binary: b
 /// Makes the kernel of `HistogramFixedWidth`: values outside of the range are counted in the first or the last bin.
 pub(super) fn make_histogram_fixed_width(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let out = init.attrs.get_or("dtype", DType::I32)?;
-    macro_rules! histogram {
-        ([$($t:ty),*], |$x:ident| $to_f64:expr) => {
-            for_dtype!(init.dtype("T")?, [$($t),*], T => return from_fn(move |ctx| {
-                let values: Vec<f64> = ctx.input(0)?.as_slice::<T>()?.iter().map(|&$x| $to_f64).collect();
-                let range: Vec<f64> = ctx.input(1)?.as_slice::<T>()?.iter().map(|&$x| $to_f64).collect();
-                let counts = histogram(ctx.allocator(), &values, &range, ctx.input(2)?)?;
-                let out = ctx.allocator().index_vector(out, &counts)?;
-                ctx.set_output(0, out);
-                Ok(())
-            }), _ => {})
-        };
-    }
-    histogram!([f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], |x| x as f64);
-    histogram!([f16, bf16], |x| x.to_f64());
-    init.unsupported()
+    let widen: fn(&Tensor) -> Result<Vec<f64>> = for_dtype!(
+        init.dtype("T")?,
+        [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64],
+        T => |values| Ok(values.as_slice::<T>()?.iter().map(|x| ToPrimitive::to_f64(x).unwrap_or(f64::NAN)).collect()),
+        _ => return init.unsupported()
+    );
+    from_fn(move |ctx| {
+        let counts = histogram(ctx.allocator(), &widen(ctx.input(0)?)?, &widen(ctx.input(1)?)?, ctx.input(2)?)?;
+        let out = ctx.allocator().index_vector(out, &counts)?;
+        ctx.set_output(0, out);
+        Ok(())
+    })
 }
 
 fn histogram(alloc: &Allocator, values: &[f64], range: &[f64], bins: &Tensor) -> Result<Vec<i64>> {

@@ -5,7 +5,7 @@ use crate::number::Number;
 use crate::parallel;
 use flowmill_kernels::segments::rows_and_segments;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Result, Shape, bail, bf16, f16, for_dtype};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -69,7 +69,18 @@ macro_rules! from64 {
 }
 from64!(f16 => f32, bf16 => f32, f32 => f32, f64 => f64);
 
-fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> Option<T::Acc> + Sync) -> Result<()> {
+/// The rows that are summed.
+struct Segments {
+    indices: Vec<i64>,
+    /// The segments that have rows, and their ranges of `indices`.
+    runs: Vec<(usize, Range<usize>)>,
+    /// The shape of the sums.
+    shape: Shape,
+    /// The number of elements of a row.
+    width: usize,
+}
+
+fn summed_segments(ctx: &KernelContext<'_>) -> Result<Segments> {
     let (indices, ids) = rows_and_segments(ctx)?;
     let data = ctx.input(0)?;
     let Some(&rows) = data.shape().first() else { bail!(InvalidArgument, "input must be at least rank 1") };
@@ -98,8 +109,12 @@ fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> O
     if let Some(at) = indices.iter().position(|&i| i < 0 || i as u64 >= rows as u64) {
         bail!(InvalidArgument, "Bad: indices[{at}] == {} out of range [0, {rows})", indices[at]);
     }
-    let width: usize = data.shape()[1..].iter().product();
-    let x = data.as_slice::<T>()?;
+    Ok(Segments { indices, runs, shape, width: data.shape()[1..].iter().product() })
+}
+
+fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> Option<T::Acc> + Sync) -> Result<()> {
+    let Segments { indices, runs, shape, width } = summed_segments(ctx)?;
+    let x = ctx.input(0)?.as_slice::<T>()?;
     let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     if let Some(each) = CHUNK.checked_div(width) {
         let each = each.max(1);

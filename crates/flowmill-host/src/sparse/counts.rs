@@ -30,6 +30,14 @@ impl Rows {
         self.row_of.get(i).copied().unwrap_or(0)
     }
 
+    /// Returns the positions of the values below `max_length`, sorted by row and value. The sort is stable: equal values keep their order, in which
+    /// their weights are added.
+    fn order(&self, max_length: Option<i64>) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.values.len()).filter(|&i| max_length.is_none_or(|length| self.values[i] < length)).collect();
+        order.sort_by_key(|&i| (self.row(i), self.values[i]));
+        order
+    }
+
     fn check_not_negative(self, message: &'static str) -> Result<Rows> {
         if self.values.iter().any(|&value| value < 0) {
             bail!(InvalidArgument, "{message}");
@@ -216,10 +224,7 @@ fn count<T: Number>(ctx: &mut KernelContext<'_>, read: ReadRows, options: Option
         );
     }
     let weights = weights.as_slice::<T>()?;
-    let mut order: Vec<usize> =
-        (0..rows.values.len()).filter(|&i| options.max_length.is_none_or(|length| rows.values[i] < length)).collect();
-    // The sort is stable: equal values keep their order, in which their weights are added.
-    order.sort_by_key(|&i| (rows.row(i), rows.values[i]));
+    let order = rows.order(options.max_length);
     let (mut indices, mut counts) = (Vec::new(), Vec::new());
     for same in order.chunk_by(|&a, &b| rows.row(a) == rows.row(b) && rows.values[a] == rows.values[b]) {
         if rows.count.is_some() {

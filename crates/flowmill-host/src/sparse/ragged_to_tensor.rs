@@ -38,7 +38,16 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// The output position of an element, or `None` if it is cut off.
 type Place = Option<usize>;
 
-fn to_tensor<T: Item>(ctx: &mut KernelContext<'_>, partitions: &[Partition]) -> Result<()> {
+/// The dense result.
+struct Dense {
+    shape: Shape,
+    /// The number of dimensions of `shape` that rows and their elements are found along.
+    ragged: usize,
+    places: Vec<Place>,
+}
+
+/// Returns the shape of the result and the places of the values.
+fn placed(ctx: &KernelContext<'_>, partitions: &[Partition]) -> Result<Dense> {
     const FIRST: usize = 3;
     let (values, default) = (ctx.input(1)?, ctx.input(2)?);
     let tensors = (0..partitions.len()).map(|i| ctx.input(FIRST + i)?.to_i64_vec()).collect::<Result<Vec<_>>>()?;
@@ -64,15 +73,10 @@ fn to_tensor<T: Item>(ctx: &mut KernelContext<'_>, partitions: &[Partition]) -> 
     let skipped = usize::from(kind == Partition::FirstDimSize);
     let levels: Vec<(Partition, &[i64])> = partitions.iter().copied().zip(tensors.iter().map(Vec::as_slice)).skip(skipped).collect();
     let shape = output_shape(ctx.input(0)?, values.shape(), default.shape(), rows, &levels)?;
-    let ragged = levels.len();
-    let width: usize = shape[ragged + 1..].iter().product();
-    let total = shape.checked_num_elements()?;
-    let (mut fill, items) = (Vec::new(), T::items(values)?);
+    let ragged = levels.len() + 1;
     let mut places: Vec<Place> = Vec::new();
-    if total > 0 {
-        check_memory::<T>(total)?;
-        fill = repeated::<T>(default, &shape[ragged + 1..])?;
-        let stride = |depth: usize| shape[depth + 1..=ragged].iter().product::<usize>();
+    if shape.checked_num_elements()? > 0 {
+        let stride = |depth: usize| shape[depth + 1..ragged].iter().product::<usize>();
         check_memory::<Place>(rows)?;
         places = (0..rows).map(|i| (i < shape[0]).then(|| i * stride(0))).collect();
         for (depth, &(kind, tensor)) in levels.iter().enumerate() {
@@ -86,6 +90,15 @@ fn to_tensor<T: Item>(ctx: &mut KernelContext<'_>, partitions: &[Partition]) -> 
             bail!(InvalidArgument, "the row partitions have {} values, but there are {}", places.len(), values.shape()[0]);
         }
     }
+    Ok(Dense { shape, ragged, places })
+}
+
+fn to_tensor<T: Item>(ctx: &mut KernelContext<'_>, partitions: &[Partition]) -> Result<()> {
+    let Dense { shape, ragged, places } = placed(ctx, partitions)?;
+    let (values, items) = (ctx.input(1)?, T::items(ctx.input(1)?)?);
+    let width: usize = shape[ragged..].iter().product();
+    check_memory::<T>(shape.num_elements())?;
+    let fill = if shape.num_elements() > 0 { repeated::<T>(ctx.input(2)?, &shape[ragged..])? } else { Vec::new() };
     let dense = T::build(ctx.allocator(), values.dtype(), shape, &fill, |out| {
         out.chunks_exact_mut(width.max(1)).for_each(|row| row.clone_from_slice(&fill));
         for (i, place) in places.iter().enumerate() {

@@ -24,7 +24,7 @@ const MIN_COSTLY: usize = 2;
 pub(super) fn fuse_batches(graph: &mut Rewriter) -> Result<()> {
     let mut tried: FxHashSet<PlanEdge> = FxHashSet::default();
     let candidates: Vec<PlanNodeId> = graph.ids().filter(|&id| is_batched(graph, id)).collect();
-    let Some(order) = graph.topological(&candidates.into_iter().collect(), |_, _| false) else { return Ok(()) };
+    let Some(order) = graph.topological(&candidates.into_iter().collect(), &|_, _| false) else { return Ok(()) };
     for id in order {
         // What is left of the order comes from outside of all programs made so far.
         let Some(source) = graph.get(id).and_then(|n| source_of(graph, n)) else { continue };
@@ -84,7 +84,7 @@ fn members_behind(graph: &Rewriter, source: PlanEdge) -> FxHashSet<PlanNodeId> {
 }
 
 fn replace(graph: &mut Rewriter, source: PlanEdge, members: &FxHashSet<PlanNodeId>) -> Result<()> {
-    let Some(order) = graph.topological(members, |_, _| false) else { bail!(Internal, "a cycle without NextIteration") };
+    let Some(order) = graph.topological(members, &|_, _| false) else { bail!(Internal, "a cycle without NextIteration") };
     let results = graph.outgoing(members);
     let constants = members.iter().filter_map(|&id| graph.get(id)).flat_map(|n| &n.inputs).filter(|&&edge| graph.is_constant(edge.node));
     let mut lowering = Lowering::new(graph, &members.iter().copied().chain(constants.map(|edge| edge.node)).collect());

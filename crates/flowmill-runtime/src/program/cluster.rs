@@ -97,7 +97,7 @@ fn clusters(graph: &Rewriter, single_thread: bool) -> Vec<FxHashSet<PlanNodeId>>
     let all: FxHashSet<PlanNodeId> = graph.ids().collect();
     // What remains of loops is cyclic through its NextIterations; everything of a loop counts as costly.
     let back = |_: PlanNodeId, e: PlanEdge| matches!(graph.get(e.node).map(|n| &n.kind), Some(NodeKind::NextIteration));
-    let Some(order) = graph.topological(&all, back) else { return Vec::new() };
+    let Some(order) = graph.topological(&all, &back) else { return Vec::new() };
     let alone = single_thread || are_in_a_row(graph, &order);
     let joins = |n: &PlanNode| can_join(n) && (alone || n.cost == Cost::Cheap);
     // A node outside of all strands that has producers and consumers must not lie between two members of one strand.
@@ -140,7 +140,7 @@ fn clusters(graph: &Rewriter, single_thread: bool) -> Vec<FxHashSet<PlanNodeId>>
 /// The set stays convex. A constant may have control inputs, from members too, so one that a member waits for may lie on a path between
 /// two members and has to stay, also if the member that waits is a constant itself.
 fn drop_lone_constants(graph: &Rewriter, members: &mut FxHashSet<PlanNodeId>) {
-    let Some(order) = graph.topological(members, |_, _| false) else { return };
+    let Some(order) = graph.topological(members, &|_, _| false) else { return };
     for id in order.into_iter().rev() {
         let is_const = matches!(graph.get(id).map(|n| &n.kind), Some(NodeKind::Const(_)));
         if is_const && !graph.consumers(id).iter().any(|c| members.contains(c)) {
@@ -165,7 +165,7 @@ pub(super) fn fuse_members(
     constants: &FxHashSet<PlanNodeId>,
     adopt: impl FnOnce(&str, Arc<dyn Kernel>, &[bool]) -> Arc<dyn Kernel>,
 ) -> Result<()> {
-    let Some(order) = graph.topological(members, |_, _| false) else { return Ok(()) };
+    let Some(order) = graph.topological(members, &|_, _| false) else { return Ok(()) };
     let Some(frame) = order.first().and_then(|&id| graph.get(id)).map(|node| node.frame) else { return Ok(()) };
     let mut lowering = Lowering::new(graph, &members.union(constants).copied().collect());
     for &constant in constants {
@@ -189,8 +189,7 @@ pub(super) fn fuse_members(
     for &id in &order {
         lowering.node(id, &mut code)?;
     }
-    let mut outgoing = graph.outgoing(members);
-    graph.sort_outgoing(&mut outgoing, members);
+    let outgoing = graph.sorted_outgoing(graph.outgoing(members), members);
     let input_regs = inputs.iter().map(|&e| lowering.reg(e)).collect::<Result<Vec<_>>>()?;
     let output_regs = outgoing.iter().map(|&e| lowering.reg(e)).collect::<Result<Vec<_>>>()?;
     let kept: FxHashSet<Reg> = (0..lowering.num_constants()).chain(output_regs.iter().copied()).collect();

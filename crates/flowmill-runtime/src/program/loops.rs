@@ -123,7 +123,7 @@ impl LoopShape {
 
     /// Sorts the members into the three lists. Returns `None` if one depends on both sides of the condition.
     fn sort(&mut self, graph: &Rewriter) -> Option<()> {
-        let order = graph.topological(&self.members, |_, e| is_next_iteration(graph, e))?;
+        let order = graph.topological(&self.members, &|_, e| is_next_iteration(graph, e))?;
         let mut sides: FxHashMap<PlanNodeId, Side> = FxHashMap::default();
         for id in order {
             let node = graph.get(id)?;

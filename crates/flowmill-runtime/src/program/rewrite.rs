@@ -100,13 +100,15 @@ impl Rewriter {
         edges
     }
 
-    /// Sorts edges that leave `members` in the order in which a program best delivers them: first those to nodes that lead to the weights which the members come from.
-    pub(super) fn sort_outgoing(&self, edges: &mut [PlanEdge], members: &FxHashSet<PlanNodeId>) {
-        let Some(weights) = &self.shared_weights else { return };
-        edges.sort_by_key(|edge| {
+    /// Returns edges that leave `members` in the order in which a program best delivers them: first those to nodes that lead to the weights which the members come from.
+    pub(super) fn sorted_outgoing(&self, edges: Vec<PlanEdge>, members: &FxHashSet<PlanNodeId>) -> Vec<PlanEdge> {
+        let Some(weights) = &self.shared_weights else { return edges };
+        let (mut same, others): (Vec<_>, Vec<_>) = edges.into_iter().partition(|edge| {
             let mut outside = self.consumers(edge.node).iter().filter(|c| !members.contains(c));
-            !outside.any(|&c| self.get(c).is_some_and(|node| node.inputs.contains(edge)) && weights.are_same(edge.node, c))
+            outside.any(|&c| self.get(c).is_some_and(|node| node.inputs.contains(edge)) && weights.are_same(edge.node, c))
         });
+        same.extend(others);
+        same
     }
 
     /// Replaces `members` by `program`. Output `i` of the program replaces `outputs[i]`.
@@ -184,7 +186,7 @@ impl Rewriter {
     pub(super) fn topological(
         &self,
         members: &FxHashSet<PlanNodeId>,
-        ignored: impl Fn(PlanNodeId, PlanEdge) -> bool,
+        ignored: &dyn Fn(PlanNodeId, PlanEdge) -> bool,
     ) -> Option<Vec<PlanNodeId>> {
         let mut sorted: Vec<PlanNodeId> = members.iter().copied().collect();
         sorted.sort_unstable();
@@ -223,7 +225,8 @@ impl Rewriter {
                 }
             }
             if let Some(weights) = &self.shared_weights {
-                ready[before..].sort_by_key(|&c| weights.are_same(m, c));
+                let (same, others): (Vec<_>, Vec<_>) = ready.drain(before..).partition(|&c| weights.are_same(m, c));
+                ready.extend(others.into_iter().chain(same));
             }
         }
         (order.len() == members.len()).then_some(order)

@@ -34,7 +34,9 @@ pub(super) fn partition<'a>(
     let flowmill_partition::Partition { mut parts, transfers } =
         flowmill_partition::partition(graph, placed.into_iter().collect(), devices, PartitionOptions { start_times })?;
     parts.retain(|(device, graph)| *device == site.device || graph.op_nodes().next().is_some());
-    parts.sort_by_key(|(device, _)| *device != site.device);
+    if let Some(own) = parts.iter().position(|(device, _)| *device == site.device) {
+        parts[..=own].rotate_right(1);
+    }
     match parts.first() {
         Some((device, graph)) if *device != site.device => {
             // A body without arguments and results, all of it on other devices.
