@@ -8,9 +8,9 @@ mod small;
 
 use crate::elementwise::{UnaryOp, Word, for_blocks, unary_kernel};
 use flowmill_numeric::elementwise::Truncate;
+use flowmill_numeric::float16::Float16;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp};
 use flowmill_tensor::{Allocator, Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
-use half::slice::HalfFloatSliceExt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -179,22 +179,16 @@ fn cast_kernel<S: Source, D: Target<S::Wide>>() -> Cast {
 }
 
 /// Converts floats of 16 bits to `f32`, many at a time.
-fn widen_halves<H: Word>(src: &Tensor, dst: &mut Tensor) -> Result<()>
-where
-    [H]: HalfFloatSliceExt,
-{
+fn widen_halves<H: Word + Float16>(src: &Tensor, dst: &mut Tensor) -> Result<()> {
     let src = src.as_slice::<H>()?;
-    for_blocks(dst.as_mut_slice::<f32>()?, 1, &|start, block| src[start..start + block.len()].convert_to_f32_slice(block));
+    for_blocks(dst.as_mut_slice::<f32>()?, 1, &|start, block| H::widen_slice(&src[start..start + block.len()], block));
     Ok(())
 }
 
 /// Converts `f32` to floats of 16 bits, many at a time.
-fn narrow_to_halves<H: Word>(src: &Tensor, dst: &mut Tensor) -> Result<()>
-where
-    [H]: HalfFloatSliceExt,
-{
+fn narrow_to_halves<H: Word + Float16>(src: &Tensor, dst: &mut Tensor) -> Result<()> {
     let src = src.as_slice::<f32>()?;
-    for_blocks(dst.as_mut_slice::<H>()?, 1, &|start, block| block.convert_from_f32_slice(&src[start..start + block.len()]));
+    for_blocks(dst.as_mut_slice::<H>()?, 1, &|start, block| H::narrow_slice(&src[start..start + block.len()], block));
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 
 use crate::half_bits;
 use crate::word::Word;
+use flowmill_numeric::float16::Float16;
 use flowmill_tensor::{Complex, DType, bf16, f16, for_dtype};
-use half::slice::HalfFloatSliceExt;
 use num_traits::Float;
 
 /// A numeric element type.
@@ -320,10 +320,10 @@ small_floats! {
     // Processors convert blocks of `f16`. Every `f16` is a normal number of `f32`, so that modes for denormals make no difference.
     f16, |x: f16| half_bits::widened(x.to_bits()), |x| f16::from_bits(half_bits::narrowed(x)), {
         fn widen_all(src: &[f16], dst: &mut [f32]) {
-            src.convert_to_f32_slice(dst);
+            f16::widen_slice(src, dst);
         }
         fn narrow_all(src: &[f32], dst: &mut [f16]) {
-            dst.convert_from_f32_slice(src);
+            f16::narrow_slice(src, dst);
         }
         fn map_rounded(src: &[f16], dst: &mut [f16], _: impl Fn(f16) -> f16, in_f32: fn(&[f32], &mut [f32])) {
             map_widened(src, dst, in_f32);

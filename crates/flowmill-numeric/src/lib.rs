@@ -11,6 +11,7 @@ pub mod batch_norm;
 pub mod conv;
 pub mod elementwise;
 pub mod fake_quant;
+pub mod float16;
 pub mod gemm;
 pub mod integer;
 pub mod interpolate;

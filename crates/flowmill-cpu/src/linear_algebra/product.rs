@@ -9,7 +9,6 @@ use crate::packed_weights::{FormsOf, MatrixForm, precision_of};
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, DType, Result, Tensor, bf16, f16};
-use half::slice::HalfFloatSliceExt;
 use std::sync::Arc;
 
 /// The sizes of a product: A is `[m, k]`, B `[k, n]`.
@@ -76,8 +75,7 @@ macro_rules! products {
     (converted $($t:ty),*) => {
         $(impl Product for $t {
             fn product(s: Sizes, a: MatrixRef<'_, $t>, b: MatrixRef<'_, $t>, c: &mut [$t]) {
-                let (widen, narrow) = (|x: &[$t], y: &mut [f32]| x.convert_to_f32_slice(y), |x: &[f32], y: &mut [$t]| y.convert_from_f32_slice(x));
-                matmul_converted(s.m, s.k, s.n, a, b, c, widen, narrow);
+                matmul_converted(s.m, s.k, s.n, a, b, c);
             }
         })*
     };

@@ -192,7 +192,7 @@ impl Product<'_> {
                     b,
                     ldb,
                     to: Destination { c, ldc: self.out_channels, cols: tile.columns, load: true, finish: None },
-                    ahead: std::ptr::null(),
+                    ahead: 0,
                 });
             }
         };

@@ -6,7 +6,7 @@
 use super::dot::Dot;
 use super::finish::{Destination, finish_tile};
 use super::tile::SumOf;
-use crate::simd::prefetch::{self, LINE};
+use crate::simd::prefetch;
 use crate::simd::vector::Lanes;
 use smallvec::SmallVec;
 
@@ -45,8 +45,8 @@ pub(crate) struct DirectTile<'a, S, C> {
     pub b: *const S,
     pub ldb: usize,
     pub to: Destination<C>,
-    /// Memory to bring into the cache, a line in each step, or null. A line in each step is as much as 16 rows of `f32`.
-    pub ahead: *const S,
+    /// The bytes behind each segment of the last row to bring into the cache in each step, where the next tile's rows begin, or zero.
+    pub ahead: usize,
 }
 
 /// A kernel for tiles of one shape.
@@ -77,10 +77,10 @@ pub(crate) unsafe fn direct_tile<D: Dot, const R: usize, const W: usize>(t: &Dir
         for i in 0..R {
             rows[i] = t.a.add(*t.rows.get_unchecked(i));
         }
-        // Without memory to prefetch, each step prefetches the panel's first line, which is in the cache.
-        let (mut ahead, line) = if t.ahead.is_null() { (t.b, 0) } else { (t.ahead, LINE) };
         for segment in t.segments {
             let mut at = segment.a;
+            // Without memory to prefetch, each step prefetches the first line of B, which is in the cache.
+            let mut ahead = if t.ahead == 0 { t.b } else { rows[R - 1].wrapping_add(segment.a + segment.len) };
             let mut b = t.b.add(segment.b * t.ldb);
             for _ in 0..segment.len {
                 let mut bs = [D::zero(); W];
@@ -94,7 +94,7 @@ pub(crate) unsafe fn direct_tile<D: Dot, const R: usize, const W: usize>(t: &Dir
                     }
                 }
                 prefetch::for_read(ahead);
-                ahead = ahead.wrapping_byte_add(line);
+                ahead = ahead.wrapping_byte_add(t.ahead);
                 at += t.step;
                 b = b.add(t.ldb);
             }

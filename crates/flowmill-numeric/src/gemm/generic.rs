@@ -1,5 +1,6 @@
 //! Products of integers, complex numbers and half-precision floats.
 
+use crate::float16::Float16;
 use num_complex::Complex;
 
 use super::{MatrixRef, check_matrix, gemm, with_scratch};
@@ -97,21 +98,11 @@ pub fn matmul_generic<T: Ring + bytemuck::Pod>(m: usize, k: usize, n: usize, a: 
 }
 
 /// Computes `C[m, n] = A[m, k] B[k, n]` with dense C for types that compute in `f32` (half): operands are converted, multiplied and
-/// accumulated in `f32`, and each sum is rounded once. The functions convert slices of one length.
+/// accumulated in `f32`, and each sum is rounded once.
 ///
 /// # Panics
 /// If a slice is too short for its shape.
-#[allow(clippy::too_many_arguments)]
-pub fn matmul_converted<T: Copy + Send + Sync>(
-    m: usize,
-    k: usize,
-    n: usize,
-    a: MatrixRef<'_, T>,
-    b: MatrixRef<'_, T>,
-    c: &mut [T],
-    to_f32: impl Fn(&[T], &mut [f32]),
-    from_f32: impl Fn(&[f32], &mut [T]),
-) {
+pub fn matmul_converted<T: Float16>(m: usize, k: usize, n: usize, a: MatrixRef<'_, T>, b: MatrixRef<'_, T>, c: &mut [T]) {
     a.check("A", m, k);
     b.check("B", k, n);
     check_matrix("C", c.len(), m, n, n);
@@ -119,7 +110,7 @@ pub fn matmul_converted<T: Copy + Send + Sync>(
         let (rows, cols) = if x.transposed { (cols, rows) } else { (rows, cols) };
         if cols > 0 {
             for (i, dst) in dst.chunks_exact_mut(cols).enumerate().take(rows) {
-                to_f32(&x.data[i * x.ld..][..cols], dst);
+                T::widen_slice(&x.data[i * x.ld..][..cols], dst);
             }
         }
         cols
@@ -132,6 +123,6 @@ pub fn matmul_converted<T: Copy + Send + Sync>(
         let a32 = MatrixRef { data: a32, ld: lda, transposed: a.transposed };
         let b32 = MatrixRef { data: b32, ld: ldb, transposed: b.transposed };
         gemm(m, k, n, a32, b32, c32, n, false);
-        from_f32(c32, &mut c[..m * n]);
+        T::narrow_slice(c32, &mut c[..m * n]);
     });
 }

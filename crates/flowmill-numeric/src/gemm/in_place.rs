@@ -5,6 +5,7 @@ use super::direct::{DirectTile, Segment};
 use super::driver::{Job, Rows};
 use super::finish::{Destination, Finish};
 use super::tile::Operand;
+use crate::simd::prefetch::LINE;
 use std::ops::Range;
 
 /// Calls of the kernels that read rows in place. What calls have in common is computed once, because finding the operands of a tile of few steps takes
@@ -37,7 +38,7 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
             b: job.b.data,
             ldb: job.b.ldb,
             to: Destination { c: job.c, ldc: job.ldc, cols: 0, load: job.load || ks.start > 0, finish: None },
-            ahead: std::ptr::null(),
+            ahead: 0,
         };
         Self { job, block, call, finish: None, c: job.c, panel: None, vectors: 2, is_last: ks.end == job.k }
     }
@@ -70,7 +71,7 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
         let (job, block) = (self.job, self.block);
         let places = &block.places[part.row - block.rows.start..][..part.height];
         self.call.rows = places;
-        self.call.ahead = if is_first_panel { following(block.data, places, self.call.segments) } else { std::ptr::null() };
+        self.call.ahead = if is_first_panel { bytes_ahead::<T::Step>(places, self.call.segments) } else { 0 };
         self.call.to.c = self.c.wrapping_add(part.row * job.ldc);
         self.call.to.finish = self.finish.map(|f| f.at(part.row, 0));
         // SAFETY: the rows of the tile and the columns of the panel lie inside the operands that the caller guarantees; the function of finished rows writes the
@@ -84,12 +85,14 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
     }
 }
 
-/// Returns the memory behind rows of A if these lie one after the other, because the next tile's do then as well; otherwise null.
-fn following<T>(data: &[T], places: &[usize], segments: &[Segment]) -> *const T {
-    match (places, segments) {
-        (&[first, .., last], &[Segment { a: 0, len, .. }]) if last == first + (places.len() - 1) * len => {
-            data.as_ptr().wrapping_add(last + len)
+/// Returns the bytes per step that come to as much new memory as the rows read in each segment. Returns zero if a segment does not reach to the next row's:
+/// what lies behind it is then no part of the next rows.
+fn bytes_ahead<S>(places: &[usize], segments: &[Segment]) -> usize {
+    let (Some(first), Some(last), Some(len)) = (places.first(), places.last(), segments.iter().map(|s| s.len).min()) else { return 0 };
+    match last.checked_sub(*first) {
+        Some(extent) if extent <= (places.len() - 1) * len => {
+            ((extent + extent / (places.len() - 1).max(1)) * size_of::<S>()).div_ceil(len).min(LINE)
         }
-        _ => std::ptr::null(),
+        _ => 0,
     }
 }

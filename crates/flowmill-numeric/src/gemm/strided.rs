@@ -124,7 +124,7 @@ unsafe fn small_product<T: Element>(
                 ldb: b.ld,
                 // SAFETY: as above.
                 to: Destination { c: unsafe { c.add(first * ldc + column) }, ldc, cols, load: false, finish: None },
-                ahead: std::ptr::null(),
+                ahead: 0,
             };
             // SAFETY: the caller guarantees the memory of the tile.
             unsafe { kernels.direct(height, cols / kernels.lanes)(&tile) };
