@@ -45,8 +45,26 @@ pub(crate) struct DirectTile<'a, S, C> {
     pub b: *const S,
     pub ldb: usize,
     pub to: Destination<C>,
-    /// The bytes behind each segment of the last row to bring into the cache in each step, where the next tile's rows begin, or zero.
-    pub ahead: usize,
+    /// Memory to bring into the cache.
+    pub ahead: Ahead<S>,
+}
+
+/// Memory that is brought into the cache during a call: that behind each segment of a tile's last row, where the next tile's rows begin.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead<S> {
+    /// The memory behind the first segment.
+    pub first: *const S,
+    /// The bytes for each step.
+    pub step: usize,
+    /// The bytes from the end of the memory behind a segment to that behind the next one.
+    pub skip: isize,
+}
+
+impl<S> Ahead<S> {
+    /// Brings one line again and again, which is in the cache.
+    pub(crate) fn none(cached: *const S) -> Self {
+        Self { first: cached, step: 0, skip: 0 }
+    }
 }
 
 /// A kernel for tiles of one shape.
@@ -77,10 +95,9 @@ pub(crate) unsafe fn direct_tile<D: Dot, const R: usize, const W: usize>(t: &Dir
         for i in 0..R {
             rows[i] = t.a.add(*t.rows.get_unchecked(i));
         }
+        let mut ahead = t.ahead.first;
         for segment in t.segments {
             let mut at = segment.a;
-            // Without memory to prefetch, each step prefetches the first line of B, which is in the cache.
-            let mut ahead = if t.ahead == 0 { t.b } else { rows[R - 1].wrapping_add(segment.a + segment.len) };
             let mut b = t.b.add(segment.b * t.ldb);
             for _ in 0..segment.len {
                 let mut bs = [D::zero(); W];
@@ -94,10 +111,11 @@ pub(crate) unsafe fn direct_tile<D: Dot, const R: usize, const W: usize>(t: &Dir
                     }
                 }
                 prefetch::for_read(ahead);
-                ahead = ahead.wrapping_byte_add(t.ahead);
+                ahead = ahead.wrapping_byte_add(t.ahead.step);
                 at += t.step;
                 b = b.add(t.ldb);
             }
+            ahead = ahead.wrapping_byte_offset(t.ahead.skip);
         }
         finish_tile::<D::Sums, R, 1, W>(acc.map(|row| [row]), &t.to);
     }

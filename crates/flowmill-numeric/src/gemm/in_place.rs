@@ -1,7 +1,7 @@
 //! The tiles of a block that read their rows of A in place.
 
 use super::block::{BlockRows, TileRows};
-use super::direct::{DirectTile, Segment};
+use super::direct::{Ahead, DirectTile, Segment};
 use super::driver::{Job, Rows};
 use super::finish::{Destination, Finish};
 use super::tile::Operand;
@@ -38,7 +38,7 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
             b: job.b.data,
             ldb: job.b.ldb,
             to: Destination { c: job.c, ldc: job.ldc, cols: 0, load: job.load || ks.start > 0, finish: None },
-            ahead: 0,
+            ahead: Ahead::none(job.b.data),
         };
         Self { job, block, call, finish: None, c: job.c, panel: None, vectors: 2, is_last: ks.end == job.k }
     }
@@ -71,7 +71,8 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
         let (job, block) = (self.job, self.block);
         let places = &block.places[part.row - block.rows.start..][..part.height];
         self.call.rows = places;
-        self.call.ahead = if is_first_panel { bytes_ahead::<T::Step>(places, self.call.segments) } else { 0 };
+        let ahead = if is_first_panel { behind(self.call.a, places, self.call.segments) } else { None };
+        self.call.ahead = ahead.unwrap_or(Ahead::none(self.call.b));
         self.call.to.c = self.c.wrapping_add(part.row * job.ldc);
         self.call.to.finish = self.finish.map(|f| f.at(part.row, 0));
         // SAFETY: the rows of the tile and the columns of the panel lie inside the operands that the caller guarantees; the function of finished rows writes the
@@ -85,14 +86,15 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
     }
 }
 
-/// Returns the bytes per step that come to as much new memory as the rows read in each segment. Returns zero if a segment does not reach to the next row's:
-/// what lies behind it is then no part of the next rows.
-fn bytes_ahead<S>(places: &[usize], segments: &[Segment]) -> usize {
-    let (Some(first), Some(last), Some(len)) = (places.first(), places.last(), segments.iter().map(|s| s.len).min()) else { return 0 };
-    match last.checked_sub(*first) {
-        Some(extent) if extent <= (places.len() - 1) * len => {
-            ((extent + extent / (places.len() - 1).max(1)) * size_of::<S>()).div_ceil(len).min(LINE)
-        }
-        _ => 0,
+/// Returns the memory behind the segments of rows of A, as much as the next tile reads there. There is none if a segment does not reach to the next row's: what
+/// lies behind it is then no part of the next rows.
+fn behind<S>(a: *const S, places: &[usize], segments: &[Segment]) -> Option<Ahead<S>> {
+    let (first, last, segment) = (places.first()?, places.last()?, segments.first()?);
+    let (extent, size) = (last.checked_sub(*first)?, size_of::<S>());
+    if extent > (places.len() - 1) * segment.len {
+        return None;
     }
+    let step = ((extent + extent / (places.len() - 1).max(1)) * size).div_ceil(segment.len.max(1)).min(LINE);
+    let to_next = segments.get(1).map_or(0, |next| next.a.wrapping_sub(segment.a)).wrapping_mul(size);
+    Some(Ahead { first: a.wrapping_add(last + segment.a + segment.len), step, skip: to_next.wrapping_sub(segment.len * step) as isize })
 }

@@ -45,7 +45,7 @@ pub use tile::{Element, Operand};
 
 pub(crate) use buffer::Buffer;
 pub use buffer::with_scratch;
-pub(crate) use direct::DirectTile;
+pub(crate) use direct::{Ahead, DirectTile};
 pub use direct::{Segment, Segments};
 pub use driver::{NOWHERE, Places, Rows};
 pub(crate) use finish::{Destination, Finish};

@@ -1,6 +1,6 @@
 //! Many products of one shape, whose matrices lie anywhere in their operands.
 
-use super::direct::{DirectTile, Segment};
+use super::direct::{Ahead, DirectTile, Segment};
 use super::finish::Destination;
 use super::pack::Matrix;
 use super::tile::{Element, Kernels};
@@ -124,7 +124,7 @@ unsafe fn small_product<T: Element>(
                 ldb: b.ld,
                 // SAFETY: as above.
                 to: Destination { c: unsafe { c.add(first * ldc + column) }, ldc, cols, load: false, finish: None },
-                ahead: 0,
+                ahead: Ahead::none(b.data.as_ptr()),
             };
             // SAFETY: the caller guarantees the memory of the tile.
             unsafe { kernels.direct(height, cols / kernels.lanes)(&tile) };

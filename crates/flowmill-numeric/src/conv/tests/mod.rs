@@ -293,6 +293,11 @@ fn gradients_of_batches_equal_plain_loops() {
     check_conv(&Window::square(2, 60, 24, 5, 1, 2), 16, 1);
     check_conv(&Window::square(3, 14, 32, 5, 1, 2), 20, 1);
     check_conv(&Window::square(5, 8, 40, 1, 2, 0), 24, 2);
+    // A few output channels are the rows of the product: of images with padding and without, in parts, in several bands, and of many tiles.
+    check_conv(&Window::square(40, 14, 16, 5, 1, 2), 8, 1);
+    check_conv(&Window::square(3, 20, 24, 5, 1, 0), 2, 1);
+    check_conv(&Window::square(2, 90, 20, 5, 1, 2), 5, 1);
+    check_conv(&Window::square(2, 9, 100, 5, 1, 2), 1, 1);
     // Gradients smaller than their windows are scattered, some images at a time or a part of one.
     for (w, out, groups) in [
         (Window::square(11, 10, 20, 7, 1, 0), 24, 1),
@@ -445,6 +450,9 @@ fn bits_do_not_depend_on_threads() {
             conv2d(&w, &input, &packed, &mut results[0], &epilogue);
             conv2d_backprop_input(&w, &filter, 50, 1, &gradient, &mut results[1]);
             conv2d_backprop_filter(&w, &input, 50, 1, &gradient, &mut results[2]);
+            let mut narrow = vec![0.0; 9 * 40 * 4];
+            conv2d_backprop_filter(&w, &input, 4, 1, &gradient, &mut narrow);
+            results.push(narrow);
             let mut depthwise = vec![0.0; input.len()];
             depthwise_conv2d(&w, 1, &input, &filter[..9 * 40], &mut depthwise, &epilogue);
             results.push(depthwise);
