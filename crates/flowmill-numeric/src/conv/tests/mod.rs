@@ -91,6 +91,14 @@ fn reference(w: &Window, out: usize, groups: usize) -> [Vec<f32>; 6] {
     [input, filter, gradient, output, input_gradient, filter_gradient]
 }
 
+/// Asserts that numbers are these integers, but for the rounding of Winograd's method, which some instruction sets use for some sizes.
+fn assert_near(got: &[f32], want: &[f32], what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        assert!((got - want).abs() < 0.02, "{got} for {want}: element {i} of the {what}");
+    }
+}
+
 fn check_conv(w: &Window, out: usize, groups: usize) {
     let [input, filter, gradient, want, want_input, want_filter] = reference(w, out, groups);
     let bias = values(4, out);
@@ -112,11 +120,11 @@ fn check_conv(w: &Window, out: usize, groups: usize) {
     }
     let mut got = vec![f32::NAN; input.len()];
     conv2d_backprop_input(w, &filter, out, groups, &gradient, &mut got);
-    assert_eq!(got, want_input, "input gradient of {w:?}");
+    assert_near(&got, &want_input, &format!("input gradient of {w:?}"));
     if let Some(packed) = PackedTransposed::pack(w, &filter, out, groups) {
         let mut got = vec![f32::NAN; input.len()];
         packed.apply(w, out, &gradient, &mut got);
-        assert_eq!(got, want_input, "transposed convolution of {w:?}");
+        assert_near(&got, &want_input, &format!("transposed convolution of {w:?}"));
     }
     let mut got = vec![f32::NAN; filter.len()];
     conv2d_backprop_filter(w, &input, out, groups, &gradient, &mut got);
@@ -374,7 +382,7 @@ fn tiles_are_chosen_where_they_save_work() {
     for method in [kept(56, 64, 3, 2, 64), kept(56, 64, 1, 1, 64), kept(56, 3, 3, 1, 64)] {
         assert_eq!(method, Method::Direct);
     }
-    let once = |batch| chosen(Precision::F32, &Window::square(batch, 14, 256, 3, 1, 1), 256, 1, Lifetime::Once);
+    let once = |batch| method_on(Isa::Avx512, Precision::F32, &Window::square(batch, 14, 256, 3, 1, 1), 256, 1, Lifetime::Once);
     assert!(once(1) == Method::Direct && once(32) != Method::Direct);
     assert!(!matches!(chosen(Precision::F32, &Window::square(1, 56, 64, 3, 1, 1), 64, 2, Lifetime::Kept), Method::Tiles(_)));
     let on = |isa, precision, size, channels| {
