@@ -311,6 +311,8 @@ macro_rules! small_floats {
             fn widen(self) -> f32 { $widen(self) }
             #[inline(always)]
             fn narrow(acc: f32) -> $t { $narrow(acc) }
+            fn widen_all(src: &[$t], dst: &mut [f32]) { <$t>::widen_slice(src, dst) }
+            fn narrow_all(src: &[f32], dst: &mut [$t]) { <$t>::narrow_slice(src, dst) }
             $($more)*
         }
         impl Ordered for $t { ordered_float!($t); })*
@@ -319,12 +321,6 @@ macro_rules! small_floats {
 small_floats! {
     // Processors convert blocks of `f16`. Every `f16` is a normal number of `f32`, so that modes for denormals make no difference.
     f16, |x: f16| half_bits::widened(x.to_bits()), |x| f16::from_bits(half_bits::narrowed(x)), {
-        fn widen_all(src: &[f16], dst: &mut [f32]) {
-            f16::widen_slice(src, dst);
-        }
-        fn narrow_all(src: &[f32], dst: &mut [f16]) {
-            f16::narrow_slice(src, dst);
-        }
         fn map_rounded(src: &[f16], dst: &mut [f16], _: impl Fn(f16) -> f16, in_f32: fn(&[f32], &mut [f32])) {
             map_widened(src, dst, in_f32);
         }

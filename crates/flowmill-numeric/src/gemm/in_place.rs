@@ -2,7 +2,7 @@
 
 use super::block::{BlockRows, TileRows};
 use super::direct::{Ahead, DirectTile, Segment};
-use super::driver::{Job, Rows};
+use super::driver::{Job, NOWHERE, Rows};
 use super::finish::{Destination, Finish};
 use super::tile::Operand;
 use crate::simd::prefetch::LINE;
@@ -19,6 +19,8 @@ pub(super) struct InPlace<'a, T: Operand, A> {
     finish: Option<Finish<T::Sum>>,
     /// The first row of the panel in C.
     c: *mut T::Sum,
+    /// The bytes that each step of a call for the first panel prefetches.
+    step_ahead: usize,
     /// The panel that is set.
     panel: Option<usize>,
     /// The vectors of the panel.
@@ -40,7 +42,17 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
             to: Destination { c: job.c, ldc: job.ldc, cols: 0, load: job.load || ks.start > 0, finish: None },
             ahead: Ahead::none(job.b.data),
         };
-        Self { job, block, call, finish: None, c: job.c, panel: None, vectors: 2, is_last: ks.end == job.k }
+        Self {
+            job,
+            block,
+            call,
+            finish: None,
+            c: job.c,
+            step_ahead: step_ahead(block, segments),
+            panel: None,
+            vectors: 2,
+            is_last: ks.end == job.k,
+        }
     }
 
     /// Sets the panel that rows are multiplied with.
@@ -71,7 +83,7 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
         let (job, block) = (self.job, self.block);
         let places = &block.places[part.row - block.rows.start..][..part.height];
         self.call.rows = places;
-        let ahead = if is_first_panel { behind(self.call.a, places, self.call.segments) } else { None };
+        let ahead = if is_first_panel { behind(self.call.a, places, self.call.segments, self.step_ahead) } else { None };
         self.call.ahead = ahead.unwrap_or(Ahead::none(self.call.b));
         self.call.to.c = self.c.wrapping_add(part.row * job.ldc);
         self.call.to.finish = self.finish.map(|f| f.at(part.row, 0));
@@ -86,15 +98,21 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
     }
 }
 
-/// Returns the memory behind the segments of rows of A, as much as the next tile reads there. There is none if a segment does not reach to the next row's: what
-/// lies behind it is then no part of the next rows.
-fn behind<S>(a: *const S, places: &[usize], segments: &[Segment]) -> Option<Ahead<S>> {
+/// Returns the bytes of each step in which the memory behind a segment comes to as much as the rows of the block's first tile read anew there.
+fn step_ahead<S>(block: &BlockRows<'_, S>, segments: &[Segment]) -> usize {
+    let (Some(part), Some(segment)) = (block.parts.first(), segments.first()) else { return 0 };
+    let neighbours = block.places.windows(2).find(|pair| pair[0] < pair[1] && pair[1] != NOWHERE);
+    let distance = neighbours.map_or(segment.len, |pair| pair[1] - pair[0]);
+    part.height.saturating_mul(distance).saturating_mul(size_of::<S>()).div_ceil(segment.len.max(1)).min(LINE)
+}
+
+/// Returns the memory behind the segments of rows of A, `step` bytes for each of their steps. There is none if a segment does not reach to the next row's: what lies
+/// behind it is then no part of the next rows.
+fn behind<S>(a: *const S, places: &[usize], segments: &[Segment], step: usize) -> Option<Ahead<S>> {
     let (first, last, segment) = (places.first()?, places.last()?, segments.first()?);
-    let (extent, size) = (last.checked_sub(*first)?, size_of::<S>());
-    if extent > (places.len() - 1) * segment.len {
+    if last.checked_sub(*first)? > (places.len() - 1) * segment.len {
         return None;
     }
-    let step = ((extent + extent / (places.len() - 1).max(1)) * size).div_ceil(segment.len.max(1)).min(LINE);
-    let to_next = segments.get(1).map_or(0, |next| next.a.wrapping_sub(segment.a)).wrapping_mul(size);
+    let to_next = segments.get(1).map_or(0, |next| next.a.wrapping_sub(segment.a)).wrapping_mul(size_of::<S>());
     Some(Ahead { first: a.wrapping_add(last + segment.a + segment.len), step, skip: to_next.wrapping_sub(segment.len * step) as isize })
 }
