@@ -3,14 +3,14 @@
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::parallel;
-use flowmill_numeric::lrn::norms_of_pixel;
+use flowmill_numeric::lrn::{self, Window};
 use flowmill_numeric::simd::unary;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of elements that one task computes.
-const CHUNK: usize = 1 << 13;
+const CHUNK: usize = 1 << 11;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("LRN", make);
@@ -35,20 +35,15 @@ impl Normalization {
         Ok(Normalization { radius, bias: number("bias", 1.0)?, alpha: number("alpha", 1.0)?, beta: number("beta", 0.5)? })
     }
 
-    /// Returns the range of channels around channel `c`.
-    fn around(&self, c: usize, depth: usize) -> std::ops::Range<usize> {
-        c.saturating_sub(self.radius)..(c + self.radius + 1).min(depth)
-    }
-
     /// Returns, for each channel of some pixels, `bias + alpha * (sum of the squares around it)`.
     fn norms(&self, pixels: &[f32], depth: usize) -> Vec<f32> {
-        let radius = self.radius.min(depth - 1);
-        // Zeros before the first channel and after the last are added like squares.
-        let (mut squares, mut norms) = (vec![0.0; depth + 2 * radius], vec![0.0; pixels.len()]);
-        for (pixel, norms) in pixels.chunks_exact(depth).zip(norms.chunks_exact_mut(depth)) {
-            norms_of_pixel(pixel, radius, self.bias, self.alpha, &mut squares, norms);
-        }
+        let mut norms = vec![0.0; pixels.len()];
+        lrn::norms(self.window(depth), self.bias, self.alpha, pixels, &mut norms);
         norms
+    }
+
+    fn window(&self, depth: usize) -> Window {
+        Window::new(depth, self.radius)
     }
 
     /// Replaces each norm by its power of `-beta`.
@@ -78,7 +73,9 @@ fn for_pixels<T: Number>(alloc: &Allocator, like: &Tensor, f: impl Fn(usize, &mu
 }
 
 fn widened<T: Number<Acc = f32>>(pixels: &[T]) -> Vec<f32> {
-    pixels.iter().map(|x| x.widen()).collect()
+    let mut widened = vec![0.0; pixels.len()];
+    T::widen_all(pixels, &mut widened);
+    widened
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -94,11 +91,10 @@ fn normalize<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization
     let (x, depth) = (input.as_slice::<T>()?, input.shape()[3]);
     let out = for_pixels::<T>(ctx.allocator(), input, |first, out| {
         let x = widened(&x[first..][..out.len()]);
-        let mut scales = n.norms(&x, depth);
-        n.raise(&mut scales);
-        for ((out, x), scale) in out.iter_mut().zip(x).zip(scales) {
-            *out = T::narrow(x * scale);
-        }
+        let mut results = n.norms(&x, depth);
+        n.raise(&mut results);
+        results.iter_mut().zip(x).for_each(|(scale, x)| *scale *= x);
+        T::narrow_all(&results, out);
     })?;
     ctx.set_output(0, out);
     Ok(())
@@ -125,16 +121,9 @@ fn grad<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization) -> 
         let norms = n.norms(&x, depth);
         let mut scales = norms.clone();
         n.raise(&mut scales);
-        let mut sums = vec![0f32; len];
-        for (i, g) in g.iter().enumerate().filter(|(_, g)| **g != 0.0) {
-            let share = -2.0 * n.alpha * n.beta * y[i] / norms[i] * g;
-            let pixel = i - i % depth;
-            for k in n.around(i - pixel, depth) {
-                sums[pixel + k] += share * x[pixel + k];
-            }
-            sums[i] += scales[i] * g;
-        }
-        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::narrow(sum));
+        let mut sums = vec![0.0; len];
+        lrn::gradient(n.window(depth), -2.0 * n.alpha * n.beta, [&g, &x, &y, &norms, &scales], &mut sums);
+        T::narrow_all(&sums, out);
     })?;
     ctx.set_output(0, out);
     Ok(())

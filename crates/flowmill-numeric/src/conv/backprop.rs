@@ -1,13 +1,17 @@
 //! The gradient of [`conv2d`](super::conv2d) with respect to its input.
 
+use super::PRODUCTS_PER_NANOSECOND;
 use super::phases::Phases;
 use super::winograd::Lifetime;
 use crate::gemm::{Epilogue, PackedRhs, Precision, gemm_packed, with_scratch};
 use crate::parallel;
 use crate::window::Window;
+use std::ops::Range;
 
 /// Elements of memory for the gradients of patches that are computed at a time: a part of a core's L2 cache.
 const PATCH_ELEMENTS: usize = 1 << 18;
+/// The approximate number of additions of one core per nanosecond.
+const ADDITIONS_PER_NANOSECOND: usize = 4;
 
 /// Checks the sizes of the filter. Returns the numbers of elements of a patch and of output channels, both of one group.
 pub(super) fn check_filter(window: &Window, out_channels: usize, groups: usize, filter: usize) -> (usize, usize) {
@@ -49,57 +53,114 @@ pub fn conv2d_backprop_input(
     } else if let Some(phases) = Phases::new(window, out_channels, groups, Lifetime::Once) {
         phases.convolve(filter, out_channels, out_backprop, input_backprop);
     } else {
-        scatter(window, filter, (out_channels, groups), (k, n), out_backprop, input_backprop);
+        let filters = pack_for_patches(filter, out_channels, groups, k);
+        scatter(window, &filters, out_channels, out_backprop, input_backprop);
     }
 }
 
-/// Computes the gradients of all patches by products, and adds them up.
-fn scatter(
-    window: &Window,
-    filter: &[f32],
-    (out_channels, groups): (usize, usize),
-    (k, n): (usize, usize),
-    out_backprop: &[f32],
-    input_backprop: &mut [f32],
-) {
-    let filters: Vec<PackedRhs> =
-        (0..groups).map(|group| PackedRhs::pack_strided(Precision::F32, &filter[group * n..], out_channels, n, k, true)).collect();
-    let image_len = window.in_height * window.in_width * window.channels;
-    // Rows of the output whose patches are computed at a time: a part of an image, or some images.
-    let rows_at_once = (PATCH_ELEMENTS / (k * window.out_width)).max(1);
-    let images_at_once = (rows_at_once / window.out_height).clamp(1, window.batch.div_ceil(parallel::threads()));
-    let some_images = |first: usize, input_backprop: &mut [f32]| {
-        input_backprop.fill(0.0);
-        let images = input_backprop.len() / image_len;
-        let rows_at_once = rows_at_once.min(images * window.out_height);
-        with_scratch(rows_at_once * window.out_width * k, |patches: &mut [f32]| {
-            for (group, filter) in filters.iter().enumerate() {
-                for row in (0..images * window.out_height).step_by(rows_at_once) {
-                    let rows = row..(row + rows_at_once).min(images * window.out_height);
-                    let position = (first * window.out_height + row) * window.out_width;
-                    let out_backprop = &out_backprop[position * out_channels + group * n..];
-                    gemm_packed(out_backprop, out_channels, rows.len() * window.out_width, filter, patches, k, &Epilogue::default());
-                    add_patches(window, rows, group, k, patches, input_backprop);
+/// Packs each group's filter for the gradients of patches of `k` elements.
+pub(super) fn pack_for_patches(filter: &[f32], out_channels: usize, groups: usize, k: usize) -> Vec<PackedRhs> {
+    let n = out_channels / groups;
+    (0..groups).map(|group| PackedRhs::pack_strided(Precision::F32, &filter[group * n..], out_channels, n, k, true)).collect()
+}
+
+/// Computes the gradients of all patches by products, and adds them up. There is a filter for each group.
+///
+/// Threads compute different rows of the input: each multiplies the patches that reach into its rows, so that some are multiplied twice. If an image has few
+/// patches, each thread would read all weights for a few of them: then threads share each product.
+pub(super) fn scatter(window: &Window, filters: &[PackedRhs], out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
+    let scatter = Scatter { window, filters, out_channels, out_backprop };
+    let (height, line) = (window.in_height, window.in_width * window.channels);
+    let rows = window.batch * height;
+    let work = window.work(window.channels).saturating_mul(out_channels / filters.len());
+    let (threads, positions) = (parallel::threads(), window.out_height * window.out_width);
+    if !parallel::is_worth_forking(work / PRODUCTS_PER_NANOSECOND) {
+        parallel::alone(|| scatter.add_rows(0..rows, input_backprop));
+    } else if window.batch < threads && 2 * positions < out_channels {
+        scatter.add_rows(0..rows, input_backprop);
+    } else {
+        // Some images for each thread, or a part of one.
+        let images = window.batch.div_ceil(threads);
+        let bands = if images > 1 { 1 } else { threads.div_ceil(window.batch).min(height) };
+        let pieces = if images > 1 { window.batch.div_ceil(images) } else { window.batch * bands };
+        let piece = |i: usize| {
+            if images > 1 {
+                return i * images * height..window.batch.min((i + 1) * images) * height;
+            }
+            let (image, part) = (i / bands * height, parallel::piece(height, bands, i % bands));
+            image + part.start..image + part.end
+        };
+        parallel::parts(input_backprop, (0..pieces).map(|i| piece(i).len() * line), |i, to| {
+            parallel::alone(|| scatter.add_rows(piece(i), to));
+        });
+    }
+}
+
+/// Gradients of patches that are added to an input's gradient.
+struct Scatter<'a> {
+    window: &'a Window,
+    /// The filter of each group.
+    filters: &'a [PackedRhs],
+    out_channels: usize,
+    out_backprop: &'a [f32],
+}
+
+impl Scatter<'_> {
+    /// Overwrites some rows of the input's gradient, counted through all images: whole images, or a part of one.
+    fn add_rows(&self, rows: Range<usize>, to: &mut [f32]) {
+        let (w, down) = (self.window, self.window.down());
+        let line = w.in_width * w.channels;
+        to.fill(0.0);
+        let (first, last) = (rows.start / w.in_height, rows.end.saturating_sub(1) / w.in_height);
+        let covering = |row: usize| down.covering(row % w.in_height).map(move |y| row / w.in_height * w.out_height + y);
+        let outputs = if first == last {
+            let (start, end) = (rows.clone().flat_map(covering).min(), rows.clone().flat_map(covering).max());
+            start.unwrap_or(0)..end.map_or(0, |end| end + 1)
+        } else {
+            first * w.out_height..(last + 1) * w.out_height
+        };
+        // Rows of the output whose patches are computed at a time.
+        let Some(k) = self.filters.first().map(PackedRhs::n) else { return };
+        let at_once = (PATCH_ELEMENTS / (k * w.out_width)).clamp(1, outputs.len().max(1));
+        with_scratch(at_once * w.out_width * k, |patches: &mut [f32]| {
+            for (group, filter) in self.filters.iter().enumerate() {
+                for start in outputs.clone().step_by(at_once) {
+                    let outputs = start..outputs.end.min(start + at_once);
+                    let gradients = &self.out_backprop[start * w.out_width * self.out_channels + group * filter.k()..];
+                    let positions = outputs.len() * w.out_width;
+                    gemm_packed(gradients, self.out_channels, positions, filter, patches, k, &Epilogue::default());
+                    for_each_row_of(rows.clone(), line, positions * k, to, |rows, to| {
+                        add_patches(w, outputs.clone(), rows, group, k, patches, to);
+                    });
                 }
             }
         });
-    };
-    if window.work(window.channels) < 500_000 {
-        parallel::alone(|| some_images(0, input_backprop));
-    } else {
-        parallel::chunks(input_backprop, images_at_once * image_len, |piece, images| some_images(piece * images_at_once, images));
     }
 }
 
+/// Calls `f` with ranges of rows and their elements, on several threads if so many additions are worth a fork.
+fn for_each_row_of(rows: Range<usize>, line: usize, additions: usize, to: &mut [f32], f: impl Fn(Range<usize>, &mut [f32]) + Sync) {
+    let forks = parallel::is_worth_forking(additions / ADDITIONS_PER_NANOSECOND);
+    let at_once = if forks { rows.len().div_ceil(parallel::threads()) } else { rows.len() };
+    parallel::chunks(to, at_once * line, |chunk, to| {
+        let first = rows.start + chunk * at_once;
+        f(first..rows.end.min(first + at_once), to);
+    });
+}
+
 crate::dispatch! {
-    /// Adds the gradients of the patches of output rows `rows`, which count through all images, to the gradients of the images.
-    fn add_patches(w: &Window, rows: std::ops::Range<usize>, group: usize, k: usize, patches: &[f32], images: &mut [f32]) {
+    /// Adds the gradients of the patches of output rows `outputs` to `to`, the input's gradient in `rows`. Both count through all images.
+    fn add_patches(w: &Window, outputs: Range<usize>, rows: Range<usize>, group: usize, k: usize, patches: &[f32], to: &mut [f32]) {
         let channels = k / (w.height * w.width);
         let line = w.in_width * w.channels;
-        for (row, patches) in rows.zip(patches.chunks_exact(w.out_width * k)) {
-            let (image, y) = (row / w.out_height, row % w.out_height);
+        for (output, patches) in outputs.zip(patches.chunks_exact(w.out_width * k)) {
+            let (image, y) = (output / w.out_height, output % w.out_height);
             for i in w.rows_inside(y) {
-                let to = &mut images[(image * w.in_height + w.input_row(y, i)) * line..][..line];
+                let row = image * w.in_height + w.input_row(y, i);
+                if !rows.contains(&row) {
+                    continue;
+                }
+                let to = &mut to[(row - rows.start) * line..][..line];
                 for (x, patch) in patches.chunks_exact(k).enumerate() {
                     for j in w.columns_inside(x) {
                         let to = &mut to[w.input_column(x, j) * w.channels + group * channels..][..channels];

@@ -80,6 +80,10 @@ pub struct MethodEstimate {
     pub packing_nanoseconds: f64,
 }
 
+/// How many times the time that one thread takes for reading weights counts. With more threads it becomes shorter by less than the time for arithmetic, as
+/// all read from one memory; the method must not depend on the number of threads.
+const SHARED_MEMORY: f64 = 1.5;
+
 /// The nanoseconds that packing takes for an element of a packed filter.
 const PACKING_NANOSECONDS: f64 = 4.0;
 
@@ -246,7 +250,7 @@ fn estimate(isa: Isa, method: Method, precision: Precision, window: &Window, out
             let segments = if groups > 1 { groups * taps } else { window.height };
             let copied =
                 (taps * window.channels) as f64 * patch * f64::from(taps > 1) + segments as f64 * segment * f64::from(!is_pointwise);
-            let products = positions * (taps * depth * columns) as f64 * multiply + weights * weight;
+            let products = positions * (taps * depth * columns) as f64 * multiply + weights * weight * SHARED_MEMORY;
             let narrow = outputs * narrow_output * f64::from(per_group < lanes);
             (products / speed + positions * (copied + groups as f64 * position) + narrow, weights)
         }
@@ -259,7 +263,7 @@ fn estimate(isa: Isa, method: Method, precision: Precision, window: &Window, out
             let packed = (size.elements() * window.channels * out_channels) as f64;
             let products = (window.channels * out_channels.next_multiple_of(lanes)) as f64 * multiply;
             let transforms = (window.channels + out_channels) as f64 * transformed;
-            (elements * (products + transforms + element) + packed * weight, packed)
+            (elements * (products + transforms + element) + packed * weight * SHARED_MEMORY, packed)
         }
         Method::Narrow => {
             let DotCosts { multiply, output, position } = costs.dots;
@@ -295,7 +299,7 @@ pub(super) fn scatter_nanoseconds(window: &Window, out_channels: usize, groups: 
     let patch = window.height * window.width * (window.channels / groups);
     let product = (patch.next_multiple_of(lanes) * (out_channels / groups)) as f64 * costs.product.multiply;
     let segments = (window.height * window.width) as f64 * costs.scatter.tap;
-    let weights = (patch * out_channels) as f64 * costs.product.weight;
+    let weights = (patch * out_channels) as f64 * costs.product.weight * SHARED_MEMORY;
     (window.positions() * groups) as f64 * (product + patch as f64 * costs.scatter.element + segments) + weights
 }
 

@@ -36,12 +36,16 @@ pub use phases::PackedTransposed;
 pub use winograd::TileSize;
 
 use crate::gemm::{Epilogue, PackedRhs, Precision, gemm_packed, gemm_rows};
+use crate::parallel;
 use crate::simd::isa;
 use crate::window::Window;
 use method::method_for;
 use patches::Patches;
 use std::ops::Range;
 use winograd::Lifetime;
+
+/// The approximate number of multiply-adds of one core per nanosecond.
+const PRODUCTS_PER_NANOSECOND: usize = 50;
 
 /// A filter `[height, width, in_channels / groups, out_channels]`, packed for [`conv2d`].
 #[derive(Clone, Debug)]
@@ -210,6 +214,13 @@ pub fn conv2d(window: &Window, input: &[f32], filter: &PackedFilter, output: &mu
         && (window.in_height, window.in_width) == (window.out_height, window.out_width);
     if filter.groups == 1 && pointwise {
         return gemm_packed(input, window.channels, m, &matrices[0], output, n, epilogue);
+    }
+    let nanoseconds = window.work(n).saturating_mul(filter.in_channels) / PRODUCTS_PER_NANOSECOND;
+    if filter.groups > 1 && parallel::is_worth_forking(nanoseconds) {
+        // Threads compute different rows for all groups: the product of one group is seldom worth a fork.
+        return depthwise::for_each_band(window, n, window.out_height, true, output, |rows, output| {
+            parallel::alone(|| conv2d_rows(window, rows, input, filter, output, epilogue));
+        });
     }
     padding::for_images(window, n / filter.groups, input, |images, window, input| {
         let (first_row, m) = (images.start * window.out_height * window.out_width, window.positions());

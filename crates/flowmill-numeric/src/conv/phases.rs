@@ -3,16 +3,20 @@
 //! With stride 1 it is one convolution, with the filter turned around and its channels exchanged. With larger strides, the pixels of the input whose
 //! coordinates have the same remainders see the same taps of the filter: each such phase is a convolution with a part of the filter.
 
-use super::backprop::check_filter;
+use super::backprop::{check_filter, pack_for_patches, scatter};
 use super::depthwise::for_each_row;
 use super::method::{Method, method_for, nanoseconds, scatter_nanoseconds};
 use super::patches::Patches;
 use super::winograd::Lifetime;
-use super::{PackedFilter, conv2d, padding};
-use crate::gemm::{Epilogue, MatrixRef, Precision, multiply_rows, with_scratch};
+use super::{PRODUCTS_PER_NANOSECOND, PackedFilter, conv2d, conv2d_rows, padding};
+use crate::gemm::{Epilogue, MatrixRef, PackedRhs, Precision, multiply_rows, with_scratch};
+use crate::parallel;
 use crate::simd::transpose::transpose;
 use crate::window::{Axis, Window};
+use std::ops::Range;
 
+/// The tasks of each thread, so that one who is late does less.
+const TASKS_PER_THREAD: usize = 4;
 /// Nanoseconds for moving an element of a phase to its place.
 const INTERLEAVING_NANOSECONDS: f64 = 0.2;
 
@@ -77,22 +81,32 @@ pub struct PackedTransposed {
     /// The window, with a batch of one.
     window: Window,
     groups: usize,
+    pub(super) form: TransposedForm,
+}
+
+#[derive(Debug)]
+pub(super) enum TransposedForm {
     /// The filter of each phase that has taps.
-    filters: Vec<Option<PackedFilter>>,
+    Phases(Vec<Option<PackedFilter>>),
+    /// For each group, the matrix that an output's gradient is multiplied with for those of a patch.
+    Patches(Vec<PackedRhs>),
 }
 
 impl PackedTransposed {
-    /// Packs an HWIO filter; `None` if gradients over `window` are not computed as convolutions, or more slowly so.
+    /// Packs an HWIO filter; `None` if there is nothing to compute.
     ///
     /// # Panics
     /// If `filter` is too short, or `groups` does not divide the channels.
     pub fn pack(window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Option<PackedTransposed> {
-        check_filter(window, out_channels, groups, filter.len());
+        let (k, _) = check_filter(window, out_channels, groups, filter.len());
         let window = Window { batch: 1, ..*window };
         if window.input_len() == 0 || window.positions() == 0 || filter.is_empty() {
             return None;
         }
-        let phases = Phases::new(&window, out_channels, groups, Lifetime::Kept)?;
+        let Some(phases) = Phases::new(&window, out_channels, groups, Lifetime::Kept) else {
+            let form = TransposedForm::Patches(pack_for_patches(filter, out_channels, groups, k));
+            return Some(PackedTransposed { window, groups, form });
+        };
         let mut filters = Vec::new();
         for row in &phases.rows {
             for column in &phases.columns {
@@ -104,7 +118,7 @@ impl PackedTransposed {
                 }));
             }
         }
-        Some(PackedTransposed { window, groups, filters })
+        Some(PackedTransposed { window, groups, form: TransposedForm::Phases(filters) })
     }
 
     /// Returns true if the filter is packed for this window.
@@ -119,9 +133,17 @@ impl PackedTransposed {
     pub fn apply(&self, window: &Window, out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
         assert!(self.is_for(window), "{window:?} with a filter for {:?}", self.window);
         window.check(input_backprop.len());
+        let input_backprop = &mut input_backprop[..window.input_len()];
+        let filters = match &self.form {
+            TransposedForm::Phases(filters) => filters,
+            TransposedForm::Patches(filters) => return scatter(window, filters, out_channels, out_backprop, input_backprop),
+        };
         let Some(phases) = Phases::of(window, self.groups) else { return };
-        phases.for_each_phase(&mut input_backprop[..window.input_len()], |number, row, column, pixels| {
-            if let Some(filter) = self.filters.get(number).and_then(Option::as_ref) {
+        if phases.are_tasks(out_channels) {
+            return phases.convolve_in_tasks(filters, out_channels, out_backprop, input_backprop);
+        }
+        phases.for_each_phase(input_backprop, |number, row, column, pixels| {
+            if let Some(filter) = filters.get(number).and_then(Option::as_ref) {
                 conv2d(&phases.window_of(row, column, out_channels), out_backprop, filter, pixels, &Epilogue::default());
             }
         });
@@ -169,6 +191,45 @@ impl<'a> Phases<'a> {
     pub(super) fn convolve(&self, filter: &[f32], out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
         self.for_each_phase(input_backprop, |_, row, column, pixels| {
             self.convolve_phase(row, column, filter, out_channels, out_backprop, pixels);
+        });
+    }
+
+    /// Returns true if threads compute different rows of the phases, instead of sharing the products of each: then a thread reads the weights of a phase for
+    /// enough positions, and no phase waits for the one before.
+    fn are_tasks(&self, out_channels: usize) -> bool {
+        let w = self.window;
+        let positions = self.rows[0].count * self.columns[0].count * w.batch;
+        let nanoseconds = w.work(w.channels).saturating_mul(out_channels / self.groups) / PRODUCTS_PER_NANOSECOND;
+        self.rows.len() * self.columns.len() > 1 && 2 * positions >= w.channels && parallel::is_worth_forking(nanoseconds)
+    }
+
+    /// Like [`Phases::convolve`], with a packed filter for each phase that has taps. Threads compute different rows.
+    fn convolve_in_tasks(&self, filters: &[Option<PackedFilter>], out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
+        let wanted = (TASKS_PER_THREAD * parallel::threads()).div_ceil(filters.len());
+        let mut tasks = Vec::new();
+        let mut starts = Vec::with_capacity(filters.len());
+        let mut start = 0;
+        let phases = self.rows.iter().flat_map(|row| self.columns.iter().map(move |column| (row, column)));
+        for ((row, column), filter) in phases.zip(filters) {
+            starts.push(start);
+            let window = self.window_of(row, column, out_channels);
+            start += window.positions() * self.window.channels;
+            for rows in pieces(&window, filter.as_ref().map_or(1, PackedFilter::rows_together), wanted) {
+                tasks.push((window, rows, filter));
+            }
+        }
+        with_scratch(input_backprop.len(), |pixels: &mut [f32]| {
+            let lengths = tasks.iter().map(|(window, rows, _)| rows.len() * window.out_width * self.window.channels);
+            parallel::parts(pixels, lengths, |task, pixels| {
+                let (window, rows, filter) = &tasks[task];
+                match filter {
+                    Some(filter) => {
+                        parallel::alone(|| conv2d_rows(window, rows.clone(), out_backprop, filter, pixels, &Epilogue::default()));
+                    }
+                    None => pixels.fill(0.0),
+                }
+            });
+            self.interleave(pixels, &starts, input_backprop);
         });
     }
 
@@ -258,4 +319,19 @@ impl<'a> Phases<'a> {
             }
         });
     }
+}
+
+/// Returns about `wanted` ranges of a result's rows, which count through all images: whole images, or parts of one that begin at a multiple of `together`.
+fn pieces(window: &Window, together: usize, wanted: usize) -> Vec<Range<usize>> {
+    let (batch, height) = (window.batch, window.out_height);
+    if wanted <= batch {
+        return (0..wanted).map(|i| parallel::piece(batch, wanted, i)).map(|images| images.start * height..images.end * height).collect();
+    }
+    let steps = height.div_ceil(together);
+    let bands = wanted.div_ceil(batch.max(1)).min(steps);
+    let band = |image: usize, i: usize| {
+        let steps = parallel::piece(steps, bands, i);
+        image * height + steps.start * together..image * height + height.min(steps.end * together)
+    };
+    (0..batch).flat_map(|image| (0..bands).map(move |i| band(image, i))).collect()
 }

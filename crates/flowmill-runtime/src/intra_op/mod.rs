@@ -134,8 +134,8 @@ pub fn forks() -> u64 {
 
 /// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done.
 ///
-/// The calling thread starts with the first task, other threads with later ones. If there is one task per thread and a caller repeats the same call,
-/// each task's data is then still in the cache of the thread that runs it.
+/// Each thread of the pool starts with its own share of the tasks. If there is one task per thread and a call is repeated, each task's data is then still
+/// in the cache of the thread that runs it.
 pub fn run(pieces: usize, f: &(dyn Fn(usize) + Sync)) {
     if pieces <= 1 || threads() == 1 {
         (0..pieces).for_each(f);

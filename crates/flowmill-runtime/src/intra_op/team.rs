@@ -72,19 +72,16 @@ struct Work<'a> {
     groups: usize,
     /// A bit for each group, set when a thread takes the group.
     claimed: AtomicU64,
-    /// The owner's place in the pool.
-    owner: usize,
     threads: usize,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl Work<'_> {
-    /// Takes and runs groups of tasks until none is left, beginning with this thread's own position. Returns false if it took none.
+    /// Takes and runs groups of tasks until none is left, beginning at this thread's place among the pool's. Returns false if it took none.
     fn take_part(&self) -> bool {
         let all = u64::MAX >> (MAX_GROUPS - self.groups);
-        let me = rayon::current_thread_index().unwrap_or(self.owner);
-        let rank = (me + self.threads - self.owner) % self.threads;
-        let start = (rank * self.groups / self.threads) as u32;
+        let me = rayon::current_thread_index().unwrap_or(0);
+        let start = (me * self.groups / self.threads) as u32;
         let mut took = false;
         loop {
             let free = all & !self.claimed.load(Ordering::Relaxed);
@@ -142,9 +139,8 @@ impl Team {
         if !self.ownership.take() {
             return false;
         }
-        let owner = rayon::current_thread_index().unwrap_or(0);
         let groups = pieces.min(MAX_GROUPS);
-        let work = Work { f, pieces, groups, claimed: AtomicU64::new(0), owner, threads: self.threads, panic: Mutex::new(None) };
+        let work = Work { f, pieces, groups, claimed: AtomicU64::new(0), threads: self.threads, panic: Mutex::new(None) };
         let published: *const Work<'_> = &raw const work;
         // SAFETY: this thread owns the team, and the last owner left the gate closed and empty. The lifetime is forgotten: `Published` takes
         // the pointer back, and waits for all who may use it, before `work` or what it borrows can go.

@@ -16,7 +16,7 @@ const BLOCK: usize = 512;
 /// The greatest number of parts of a slice whose partial reductions are merged.
 const MAX_PARTS: usize = 32;
 /// The least number of elements of a part.
-const MIN_PART: usize = 1 << 14;
+const MIN_PART: usize = 1 << 12;
 
 /// Computes the result.
 pub(super) fn compute(plan: &Plan<'_>, out: &mut [f32]) -> Result<()> {

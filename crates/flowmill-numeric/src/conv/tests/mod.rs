@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::depthwise::depthwise_conv2d;
 use super::method::method_on;
+use super::phases::TransposedForm;
 use super::*;
 use crate::gemm::{Activation, Precision};
 use crate::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
@@ -294,6 +295,12 @@ fn few_channels_and_groups_equal_plain_loops() {
     check_conv(&with_width(w, 5), 64, 16);
 }
 
+/// Returns true if a transposed convolution is computed as products that are added to patches.
+fn is_scattered(w: &Window, out: usize, groups: usize) -> bool {
+    let filter = vec![0.0; w.height * w.width * w.channels / groups * out];
+    matches!(PackedTransposed::pack(w, &filter, out, groups).unwrap().form, TransposedForm::Patches(_))
+}
+
 #[test]
 fn gradients_of_batches_equal_plain_loops() {
     // Few tiles of many images are summed in parts, images that are larger than a band in several bands, and padded images a few at a time.
@@ -312,8 +319,7 @@ fn gradients_of_batches_equal_plain_loops() {
         (Window::square(7, 10, 24, 9, 2, 0), 32, 2),
         (Window::square(2, 40, 16, 33, 1, 0), 24, 1),
     ] {
-        let filter = vec![0.0; w.height * w.width * w.channels / groups * out];
-        assert!(PackedTransposed::pack(&w, &filter, out, groups).is_none(), "{w:?} as convolutions");
+        assert!(is_scattered(&w, out, groups), "{w:?} as convolutions");
         check_conv(&w, out, groups);
     }
 }
@@ -440,6 +446,51 @@ fn tiles_refuse_strides() {
     let packed = PackedFilter::pack(Precision::F32, &w, &vec![0.0; 9 * 64 * 64], 64, 1);
     let strided = Window::square(1, 56, 64, 3, 2, 1);
     conv2d(&strided, &vec![0.0; w.input_len()], &packed, &mut vec![0.0; w.positions() * 64], &Epilogue::default());
+}
+
+#[test]
+fn bits_of_transposed_and_grouped_convolutions_do_not_depend_on_threads() {
+    let rough = |seed, len| -> Vec<f32> { values(seed, len).iter().map(|x| (x / 7.0).exp()).collect() };
+    let batch = |batch, w| Window { batch, ..w };
+    let cases = [
+        (Window::square(1, 33, 20, 4, 2, 1), 96, 1),
+        (Window::square(2, 17, 34, 4, 2, 1), 80, 2),
+        (Window::square(1, 8, 40, 5, 2, 2), 400, 1),
+        (Window::square(1, 40, 16, 33, 1, 0), 24, 1),
+        (Window::square(11, 10, 20, 7, 1, 0), 24, 1),
+        (Window::square(1, 64, 32, 4, 2, 1), 48, 1),
+        (Window::square(1, 33, 32, 3, 2, 1), 64, 2),
+        (Window::square(9, 16, 16, 5, 2, 2), 32, 1),
+        (Window::square(3, 31, 32, 2, 3, 0), 64, 1),
+        (Window::square(1, 8, 256, 4, 2, 1), 64, 1),
+        (Window::square(1, 41, 48, 6, 2, 2), 48, 1),
+    ];
+    let scattered: Vec<bool> = cases.iter().map(|(w, out, groups)| is_scattered(w, *out, *groups)).collect();
+    assert!(scattered.contains(&true) && scattered.contains(&false), "{scattered:?}");
+    for (w, out, groups) in cases {
+        for w in [w, batch(2 * w.batch, w)] {
+            let filter = rough(2, w.height * w.width * w.channels / groups * out);
+            let (input, gradient) = (rough(1, w.input_len()), rough(3, w.positions() * out));
+            let transposed = PackedTransposed::pack(&w, &filter, out, groups).unwrap();
+            let grouped = PackedFilter::pack_for(Method::Direct, Precision::F32, &w, &filter, out, groups);
+            let bias = rough(4, out);
+            let run = |threads: usize| {
+                rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
+                    let mut results = [vec![f32::NAN; input.len()], vec![f32::NAN; input.len()], vec![f32::NAN; gradient.len()]];
+                    transposed.apply(&w, out, &gradient, &mut results[0]);
+                    conv2d_backprop_input(&w, &filter, out, groups, &gradient, &mut results[1]);
+                    let epilogue = Epilogue { bias: Some(&bias), residual: Some((&gradient, out)), ..Epilogue::default() };
+                    conv2d(&w, &input, &grouped, &mut results[2], &epilogue);
+                    results
+                })
+            };
+            let one = run(1);
+            assert!(one.iter().flatten().all(|x| x.is_finite()));
+            for threads in [2, 3, 8] {
+                assert!(run(threads) == one, "{threads} threads, {w:?} to {out} channels");
+            }
+        }
+    }
 }
 
 #[test]

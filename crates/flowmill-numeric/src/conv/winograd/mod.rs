@@ -11,6 +11,7 @@
 mod tiling;
 mod transforms;
 
+use super::PRODUCTS_PER_NANOSECOND;
 use crate::gemm::{Epilogue, Finish, PackedB, PackedRhs, gemm_packed, with_scratch};
 use crate::parallel;
 use crate::simd::Isa;
@@ -159,8 +160,6 @@ crate::dispatch! {
 
 /// The most elements of transformed input and output of the tiles that are computed at a time: a part of a core's L2 cache.
 const BLOCK_ELEMENTS: usize = 1 << 17;
-/// Multiply-adds per nanosecond, by which a convolution that is worth forking is told.
-const PRODUCTS_PER_NANOSECOND: usize = 50;
 /// The least number of tiles that are computed at a time, if there are as many: products of fewer rows read weights more than they compute.
 const BLOCK_TILES: usize = 28;
 
