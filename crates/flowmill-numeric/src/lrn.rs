@@ -125,7 +125,11 @@ mod tests {
                     normalized(&x, radius, depth).iter().zip(&g).map(|(y, g)| y * g).sum::<f64>()
                 });
                 let want = (more - less) / (2.0 * step);
-                assert!((f64::from(found[i]) - want).abs() < 1e-4, "element {i} of depth {depth}, radius {radius}: {} and {want}", found[i]);
+                assert!(
+                    (f64::from(found[i]) - want).abs() < 1e-4,
+                    "element {i} of depth {depth}, radius {radius}: {} and {want}",
+                    found[i]
+                );
             }
         }
     }
