@@ -2,7 +2,7 @@
 use crate::testing::{Call, bools, ints, strings, ty, types};
 use flowmill_kernels::variable::ResourceVariable;
 use flowmill_proto::{AttrValue, Example, Feature, Features, FloatList, Message, feature};
-use flowmill_runtime::intra_op;
+use flowmill_runtime::{InferencePrecision, intra_op};
 use flowmill_tensor::{DType, ResourceHandle, Shape, Tensor, bf16};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -50,6 +50,8 @@ struct Forking {
     inputs: Vec<Tensor>,
     /// The number of inputs, the first ones, that are the values of variables.
     num_variables: usize,
+    /// True if all inputs are constants of the graph.
+    are_constants: bool,
 }
 
 fn calls() -> Vec<Forking> {
@@ -62,7 +64,7 @@ fn calls() -> Vec<Forking> {
     let boxes = Tensor::from_slice([12, 4], &[0.1f32, 0.2, 0.8, 0.9].repeat(12)).unwrap();
     let index = i(&[0, 1, 2, 3].repeat(3));
     let mut all = Vec::new();
-    let mut call = |file, op, attrs, inputs| all.push(Forking { file, op, attrs, inputs, num_variables: 0 });
+    let mut call = |file, op, attrs, inputs| all.push(Forking { file, op, attrs, inputs, num_variables: 0, are_constants: false });
 
     call(
         "array/concat.rs",
@@ -86,6 +88,7 @@ fn calls() -> Vec<Forking> {
     call("conv/filter_gradient.rs", "Conv2DBackpropFilter", steps(one), vec![f(&[4, 32, 32, 8]), i(&[3, 3, 8, 16]), f(&[4, 32, 32, 16])]);
     // Few tiles of much work: groups of images are summed apart.
     call("conv/filter_gradient.rs", "Conv2DBackpropFilter", steps(one), vec![f(&[8, 64, 64, 4]), i(&[3, 3, 4, 16]), f(&[8, 64, 64, 16])]);
+    call("conv/depthwise.rs", "Conv2D", steps(one), vec![f(&[2, 30, 30, 96]), f(&[3, 3, 24, 96])]);
     let narrow = |dims: &[usize]| {
         let values: Vec<bf16> = f(dims).as_slice::<f32>().unwrap().iter().map(|x| bf16::from_f32(*x)).collect();
         Tensor::from_slice(Shape::new(dims), &values).unwrap()
@@ -274,7 +277,17 @@ fn calls() -> Vec<Forking> {
     let scalars = [0.1f32, 0.9, 0.5, 1e-3].map(Tensor::scalar);
     let values = [f(&[700, 301]), f(&[301, 700]).reshaped([700, 301]).unwrap()];
     let inputs = [&[values[0].clone(), positive(&[700, 301]), values[1].clone()], &scalars[..], &[values[1].clone()]].concat();
-    all.push(Forking { file: "training/step.rs", op: "ResourceApplyRMSProp", attrs: vec![float()], inputs, num_variables: 3 });
+    all.push(Forking {
+        file: "training/step.rs",
+        op: "ResourceApplyRMSProp",
+        attrs: vec![float()],
+        inputs,
+        num_variables: 3,
+        are_constants: false,
+    });
+    let transposed = vec![i(&[2, 32, 32, 32]), f(&[4, 4, 32, 48]), f(&[2, 16, 16, 48])];
+    let (file, op) = ("conv/phases.rs", "Conv2DBackpropInput");
+    all.push(Forking { file, op, attrs: steps(two), inputs: transposed, num_variables: 0, are_constants: true });
     all
 }
 
@@ -321,6 +334,7 @@ fn run(case: &Forking, threads: usize) -> (Vec<Tensor>, u64) {
         let mut inputs = case.inputs.clone();
         let variables: Vec<Arc<ResourceVariable>> = inputs[..case.num_variables].iter_mut().map(variable).collect();
         let call = Call::new(case.op).attrs(&case.attrs).inputs(inputs);
+        let call = if case.are_constants { call.constant(InferencePrecision::F32) } else { call };
         let call = if variables.is_empty() { call } else { call.outputs(0) };
         let outputs = call.run().unwrap_or_else(|e| unreachable!("{}: {e}", case.op));
         let updated = variables.iter().map(|variable| variable.get().unwrap());
