@@ -247,8 +247,9 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
                     }
                 }
             } else {
-                for &group in &groups {
+                for (i, &group) in groups.iter().enumerate() {
                     in_place.set_panel(group.panel);
+                    in_place.set_next(groups.get(i + 1).map(|next| next.panel));
                     for chunk in 0..block.chunks {
                         for (tile, part) in block.parts.iter().enumerate() {
                             if !part.in_place {

@@ -21,6 +21,11 @@ pub(super) struct InPlace<'a, T: Operand, A> {
     c: *mut T::Sum,
     /// The bytes that each step of a call for the first panel prefetches.
     step_ahead: usize,
+    /// The part of the next panel for these steps, if there is one.
+    next: Option<*const T::Step>,
+    /// The bytes of that part for each row of the block, and for each step of a call.
+    next_share: usize,
+    next_step: usize,
     /// The panel that is set.
     panel: Option<usize>,
     /// The vectors of the panel.
@@ -42,6 +47,8 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
             to: Destination { c: job.c, ldc: job.ldc, cols: 0, load: job.load || ks.start > 0, finish: None },
             ahead: Ahead::none(job.b.data),
         };
+        let (rows, row_bytes) = (block.rows.len().max(1), job.b.ldb.saturating_mul(size_of::<T::Step>()));
+        let tallest = block.parts.first().map_or(0, |part| part.height);
         Self {
             job,
             block,
@@ -49,6 +56,9 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
             finish: None,
             c: job.c,
             step_ahead: step_ahead(block, segments),
+            next: None,
+            next_share: ks.len().saturating_mul(row_bytes) / rows,
+            next_step: tallest.saturating_mul(row_bytes).div_ceil(rows),
             panel: None,
             vectors: 2,
             is_last: ks.end == job.k,
@@ -73,7 +83,22 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
         self.finish = job.finish.filter(|_| self.is_last).map(|f| f.at(0, column));
     }
 
-    /// Multiplies the rows of a tile with the panel. If `is_first_panel`, it prefetches the rows behind them.
+    /// Sets the panel that rows are multiplied with after this one. Only packed panels, whose rows are adjacent, are prefetched.
+    pub(super) fn set_next(&mut self, panel: Option<usize>) {
+        let job = self.job;
+        let is_packed = |panel: &usize| *panel < job.full_panels() && job.b.ldb == job.kernels.panel_width();
+        let first = self.call.segments.first().map_or(0, |segment| segment.b);
+        self.next = panel.filter(is_packed).map(|panel| job.b.data.wrapping_add(panel * job.b.panel_stride + first * job.b.ldb));
+    }
+
+    /// Returns a tile's share of the next panel. All tiles of a block together prefetch all of it.
+    #[inline]
+    fn share_of_next(&self, part: &TileRows) -> Option<Ahead<T::Step>> {
+        let first = self.next?.wrapping_byte_add((part.row - self.block.rows.start) * self.next_share);
+        Some(Ahead { first, step: self.next_step, skip: 0 })
+    }
+
+    /// Multiplies the rows of a tile with the panel. If `is_first_panel`, it prefetches the rows behind them, otherwise a share of the next panel.
     ///
     /// # Safety
     /// The requirements of [`Job::run`] hold, and no other thread writes this part of C; the panel is one of B, and the tile is one of the block that is
@@ -83,7 +108,8 @@ impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
         let (job, block) = (self.job, self.block);
         let places = &block.places[part.row - block.rows.start..][..part.height];
         self.call.rows = places;
-        let ahead = if is_first_panel { behind(self.call.a, places, self.call.segments, self.step_ahead) } else { None };
+        let ahead =
+            if is_first_panel { behind(self.call.a, places, self.call.segments, self.step_ahead) } else { self.share_of_next(part) };
         self.call.ahead = ahead.unwrap_or(Ahead::none(self.call.b));
         self.call.to.c = self.c.wrapping_add(part.row * job.ldc);
         self.call.to.finish = self.finish.map(|f| f.at(part.row, 0));
