@@ -123,9 +123,9 @@ impl Scatter<'_> {
         let Some(k) = self.filters.first().map(PackedRhs::n) else { return };
         let at_once = (PATCH_ELEMENTS / (k * w.out_width)).clamp(1, outputs.len().max(1));
         with_scratch(at_once * w.out_width * k, |patches: &mut [f32]| {
-            for (group, filter) in self.filters.iter().enumerate() {
-                for start in outputs.clone().step_by(at_once) {
-                    let outputs = start..outputs.end.min(start + at_once);
+            for start in outputs.clone().step_by(at_once) {
+                let outputs = start..outputs.end.min(start + at_once);
+                for (group, filter) in self.filters.iter().enumerate() {
                     let gradients = &self.out_backprop[start * w.out_width * self.out_channels + group * filter.k()..];
                     let positions = outputs.len() * w.out_width;
                     gemm_packed(gradients, self.out_channels, positions, filter, patches, k, &Epilogue::default());

@@ -8,8 +8,8 @@
 //! The time of a method is a sum of counts, each times a constant of the instruction set ([`Costs`]). The constants are fitted by
 //! least squares of the logarithms of ratios to the times that `cargo bench -p flowmill-numeric --bench methods` prints for whole layers: the least of many runs
 //! on one thread, of a Zen 3 for AVX2 and the portable loops, of an Emerald Rapids for AVX-512. The choices by these estimates take 2.8 % (AVX2), 7.5 %
-//! (portable) and 4 % (AVX-512) more time than the fastest method, on average over the 232 layers of the grid. These figures were measured before there was
-//! [`Method::Groups`], whose constants, as those of scattered patches, are rounded from a single run for each instruction set. aarch64 has the portable loops and their constants,
+//! (portable) and 4 % (AVX-512) more time than the fastest method, on average over the 232 layers of the grid. These figures were measured before
+//! weights counted more than one thread's time for them ([`SHARED_MEMORY`]), and before there was [`Method::Groups`], whose constants, as those of scattered patches, are rounded from a single run for each instruction set. aarch64 has the portable loops and their constants,
 //! unmeasured.
 
 use super::winograd::{self, Lifetime, TileSize};

@@ -4,7 +4,7 @@
 //! coordinates have the same remainders see the same taps of the filter: each such phase is a convolution with a part of the filter.
 
 use super::backprop::{check_filter, pack_for_patches, scatter};
-use super::depthwise::for_each_row;
+use super::depthwise::{for_each_band, for_each_row};
 use super::method::{Method, method_for, nanoseconds, scatter_nanoseconds};
 use super::patches::Patches;
 use super::winograd::Lifetime;
@@ -15,8 +15,10 @@ use crate::simd::transpose::transpose;
 use crate::window::{Axis, Window};
 use std::ops::Range;
 
-/// The tasks of each thread, so that one who is late does less.
+/// The number of tasks for each thread. A thread that is late computes fewer.
 const TASKS_PER_THREAD: usize = 4;
+/// The approximate number of elements of a filter that a core turns around per nanosecond.
+const TURNED_PER_NANOSECOND: usize = 1;
 /// Nanoseconds for moving an element of a phase to its place.
 const INTERLEAVING_NANOSECONDS: f64 = 0.2;
 
@@ -272,15 +274,29 @@ impl<'a> Phases<'a> {
                 let packed = PackedFilter::pack_for(method, Precision::F32, &window, turned, n, self.groups);
                 return conv2d(&window, out_backprop, &packed, pixels, &Epilogue::default());
             }
-            let (depth, per_group) = (n / self.groups, out_channels / self.groups);
-            padding::for_images(&window, depth, out_backprop, |images, window, out_backprop| {
-                let pixels = &mut pixels[images.start * window.out_height * window.out_width * n..];
-                for group in 0..self.groups {
-                    let patches = Patches::new(window, out_backprop, group * per_group, per_group);
-                    let filter = MatrixRef { data: &turned[group * depth..], ld: n, transposed: false };
-                    multiply_rows(&patches, window.positions(), k, depth, filter, &mut pixels[group * depth..], n, false);
-                }
-            });
+            let nanoseconds = window.work(out_channels).saturating_mul(n / self.groups) / PRODUCTS_PER_NANOSECOND;
+            if self.groups > 1 && parallel::is_worth_forking(nanoseconds) {
+                return for_each_band(&window, n, window.out_height, true, pixels, |rows, pixels| {
+                    let (part, elements) = window.of_rows(rows);
+                    parallel::alone(|| self.multiply_groups(&part, turned, out_channels, &out_backprop[elements], pixels));
+                });
+            }
+            self.multiply_groups(&window, turned, out_channels, out_backprop, pixels);
+        });
+    }
+
+    /// Multiplies the patches of each group with its part of a filter that [`Phases::turn_filter`] has written.
+    fn multiply_groups(&self, window: &Window, turned: &[f32], out_channels: usize, out_backprop: &[f32], pixels: &mut [f32]) {
+        let n = self.window.channels;
+        let (depth, per_group) = (n / self.groups, out_channels / self.groups);
+        let k = window.height * window.width * per_group;
+        padding::for_images(window, depth, out_backprop, |images, window, out_backprop| {
+            let pixels = &mut pixels[images.start * window.out_height * window.out_width * n..];
+            for group in 0..self.groups {
+                let patches = Patches::new(window, out_backprop, group * per_group, per_group);
+                let filter = MatrixRef { data: &turned[group * depth..], ld: n, transposed: false };
+                multiply_rows(&patches, window.positions(), k, depth, filter, &mut pixels[group * depth..], n, false);
+            }
         });
     }
 
@@ -288,15 +304,20 @@ impl<'a> Phases<'a> {
     fn turn_filter(&self, row: &Phase, column: &Phase, filter: &[f32], out_channels: usize, turned: &mut [f32]) {
         let window = self.window;
         let (depth, per_group) = (window.channels / self.groups, out_channels / self.groups);
-        let mut taps = turned.chunks_exact_mut(per_group * window.channels);
-        for i in (0..row.taps).rev().map(|a| row.first_tap + a * window.stride_height) {
-            for j in (0..column.taps).rev().map(|a| column.first_tap + a * window.stride_width) {
-                let from = &filter[(i * window.width + j) * depth * out_channels..][..depth * out_channels];
-                let Some(to) = taps.next() else { return };
-                for group in 0..self.groups {
-                    transpose(&from[group * per_group..], out_channels, depth, per_group, &mut to[group * depth..], window.channels);
-                }
+        let turn = |tap: usize, to: &mut [f32]| {
+            let (i, j) = (row.taps - 1 - tap / column.taps, column.taps - 1 - tap % column.taps);
+            let (i, j) = (row.first_tap + i * window.stride_height, column.first_tap + j * window.stride_width);
+            let from = &filter[(i * window.width + j) * depth * out_channels..][..depth * out_channels];
+            for group in 0..self.groups {
+                transpose(&from[group * per_group..], out_channels, depth, per_group, &mut to[group * depth..], window.channels);
             }
+        };
+        let (taps, size) = (row.taps * column.taps, per_group * window.channels);
+        let turned = &mut turned[..taps * size];
+        if parallel::is_worth_forking(turned.len() / TURNED_PER_NANOSECOND) {
+            parallel::chunks(turned, size, turn);
+        } else {
+            turned.chunks_exact_mut(size.max(1)).enumerate().for_each(|(tap, to)| turn(tap, to));
         }
     }
 
