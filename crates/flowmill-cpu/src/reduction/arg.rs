@@ -3,6 +3,7 @@
 use super::outer_inner;
 use crate::elementwise::Word;
 use crate::from_fn::from_fn;
+use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -70,19 +71,37 @@ fn indices(ctx: &KernelContext<'_>, search: Search) -> Result<(Shape, Vec<usize>
 /// The rows that are searched side by side.
 const ROWS: usize = 8;
 
+/// The approximate number of elements of one core per nanosecond.
+const SPEED: usize = 1;
+
 fn search<T: Word + PartialOrd, const MAX: bool>(x: &Tensor, size: usize, inner: usize, out: &mut [usize]) -> Result<()> {
     let x = x.as_slice::<T>()?;
-    if inner == 1 {
-        let (groups, rest) = out.as_chunks_mut::<ROWS>();
-        let (together, alone) = x.split_at(groups.len() * ROWS * size);
-        for (out, x) in groups.iter_mut().zip(together.chunks_exact(ROWS * size)) {
-            *out = search_rows::<T, ROWS, MAX>(std::array::from_fn(|row| &x[row * size..][..size]));
-        }
-        for (out, x) in rest.iter_mut().zip(alone.chunks_exact(size)) {
-            [*out] = search_rows::<T, 1, MAX>([x]);
-        }
-        return Ok(());
+    // Whole blocks of `inner` results, or of rows that are searched side by side.
+    let block = if inner == 1 { ROWS } else { inner };
+    let blocks = out.len().div_ceil(block.max(1));
+    let forks = parallel::is_worth_forking(x.len() / SPEED);
+    let at_once = block * if forks { blocks.div_ceil(4 * parallel::threads()) } else { blocks };
+    parallel::chunks(out, at_once, |chunk, out| {
+        let x = &x[chunk * at_once * size..][..out.len() * size];
+        if inner == 1 { search_all_rows::<T, MAX>(x, size, out) } else { search_blocks::<T, MAX>(x, size, inner, out) }
+    });
+    Ok(())
+}
+
+/// Searches each row.
+fn search_all_rows<T: Word + PartialOrd, const MAX: bool>(x: &[T], size: usize, out: &mut [usize]) {
+    let (groups, rest) = out.as_chunks_mut::<ROWS>();
+    let (together, alone) = x.split_at(groups.len() * ROWS * size);
+    for (out, x) in groups.iter_mut().zip(together.chunks_exact(ROWS * size)) {
+        *out = search_rows::<T, ROWS, MAX>(std::array::from_fn(|row| &x[row * size..][..size]));
     }
+    for (out, x) in rest.iter_mut().zip(alone.chunks_exact(size)) {
+        [*out] = search_rows::<T, 1, MAX>([x]);
+    }
+}
+
+/// Searches each column of each block of `size` rows of `inner` columns.
+fn search_blocks<T: Word + PartialOrd, const MAX: bool>(x: &[T], size: usize, inner: usize, out: &mut [usize]) {
     let mut best = vec![T::default(); inner];
     for (block, out) in x.chunks_exact((size * inner).max(1)).zip(out.chunks_exact_mut(inner.max(1))) {
         best.copy_from_slice(&block[..inner]);
@@ -93,7 +112,6 @@ fn search<T: Word + PartialOrd, const MAX: bool>(x: &Tensor, size: usize, inner:
             }
         }
     }
-    Ok(())
 }
 
 /// Returns true if `x` comes before `best`: a number before NaN.

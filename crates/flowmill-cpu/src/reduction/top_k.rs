@@ -3,6 +3,7 @@
 use crate::array::permuted;
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
+use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::cmp::Reverse;
@@ -25,8 +26,8 @@ pub(super) fn make_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// A function that writes the greatest values of each row of `columns` numbers, and appends their indices, or the least values if all bits of `flip` are set.
-type GreatestOfRows = fn(input: &Tensor, columns: usize, k: usize, flip: u64, values: &mut Tensor, indices: &mut Vec<i64>) -> Result<()>;
+/// A function that writes the greatest values of each row of `columns` numbers and their indices, or the least values if all bits of `flip` are set.
+type GreatestOfRows = fn(input: &Tensor, columns: usize, k: usize, flip: u64, values: &mut Tensor, indices: &mut [i64]) -> Result<()>;
 
 fn scalar_k(k: &Tensor) -> Result<i64> {
     if k.rank() != 0 {
@@ -51,7 +52,7 @@ fn top_k(ctx: &mut KernelContext<'_>, k: i64, index_type: DType, greatest: Great
 fn best_of(alloc: &Allocator, input: &Tensor, k: i64, flip: u64, greatest: GreatestOfRows) -> Result<(Tensor, Vec<i64>)> {
     let (k, columns, shape) = top_k_shape(input, k)?;
     let mut values = alloc.uninit(input.dtype(), shape)?;
-    let mut indices: Vec<i64> = Vec::with_capacity(values.num_elements());
+    let mut indices = vec![0; values.num_elements()];
     // Rows may be empty, and then there may be any number of them.
     if values.num_elements() > 0 {
         greatest(input, columns, k, flip, &mut values, &mut indices)?;
@@ -59,28 +60,37 @@ fn best_of(alloc: &Allocator, input: &Tensor, k: i64, flip: u64, greatest: Great
     Ok((values, indices))
 }
 
+/// The approximate nanoseconds for an element of a row.
+const NANOSECONDS: usize = 2;
+
 fn greatest_of_rows<T: Ordered>(
     input: &Tensor,
     columns: usize,
     k: usize,
     flip: u64,
     values: &mut Tensor,
-    indices: &mut Vec<i64>,
+    indices: &mut [i64],
 ) -> Result<()> {
-    let rows = input.as_slice::<T>()?.chunks_exact(columns);
+    let x = input.as_slice::<T>()?;
     let is_long = flip == 0 && k.saturating_mul(LONG) <= columns;
-    let mut ranks = Vec::with_capacity(columns);
-    for (row, best) in rows.zip(values.as_mut_slice::<T>()?.chunks_exact_mut(k)) {
-        let found = if is_long { greatest_by_sample(row, k) } else { None };
-        let found = found.unwrap_or_else(|| {
-            ranks.clear();
-            ranks.extend(row.iter().map(|x| x.rank() ^ flip));
-            greatest(&ranks, k)
-        });
-        for (best, i) in best.iter_mut().zip(found) {
-            *best = row[i];
-            indices.push(i as i64);
+    let forks = parallel::is_worth_forking(x.len().saturating_mul(NANOSECONDS));
+    let rows = indices.len() / k;
+    let at_once = if forks { rows.div_ceil(4 * parallel::threads()) } else { rows };
+    parallel::chunks(indices, at_once * k, |chunk, indices| {
+        let mut ranks = Vec::with_capacity(columns);
+        for (row, best) in x[chunk * at_once * columns..].chunks_exact(columns).zip(indices.chunks_exact_mut(k)) {
+            let found = if is_long { greatest_by_sample(row, k) } else { None };
+            let found = found.unwrap_or_else(|| {
+                ranks.clear();
+                ranks.extend(row.iter().map(|x| x.rank() ^ flip));
+                greatest(&ranks, k)
+            });
+            best.iter_mut().zip(found).for_each(|(best, i)| *best = i as i64);
         }
+    });
+    let rows = x.chunks_exact(columns).zip(indices.chunks_exact(k));
+    for ((row, indices), values) in rows.zip(values.as_mut_slice::<T>()?.chunks_exact_mut(k)) {
+        values.iter_mut().zip(indices).for_each(|(value, &i)| *value = row[i as usize]);
     }
     Ok(())
 }

@@ -82,6 +82,10 @@ fn calls() -> Vec<Forking> {
         vec![f(&[300, 70, 9]), Tensor::from_slice(Shape::new(&[3, 2]), &[2, 3, 1, 1, 0, 0i32]).unwrap()],
     );
     call("clustering.rs", "NearestNeighbors", Vec::new(), vec![f(&[3000, 40]), f(&[100, 40]), Tensor::scalar(3i64)]);
+    call("reduction/top_k.rs", "TopKV2", vec![float()], vec![f(&[301, 70]), Tensor::scalar(5i32)]);
+    call("reduction/top_k.rs", "TopKV2", vec![float()], vec![f(&[5, 9000]), Tensor::scalar(7i32)]);
+    call("reduction/arg.rs", "ArgMax", vec![float(), ("Tidx", ty(DType::I32))], vec![f(&[301, 190]), Tensor::scalar(1i32)]);
+    call("reduction/arg.rs", "ArgMin", vec![float(), ("Tidx", ty(DType::I32))], vec![f(&[41, 30, 50]), Tensor::scalar(1i32)]);
     call("conv/backprop.rs", "Conv2DBackpropInput", steps(one), vec![i(&[4, 32, 32, 4]), f(&[3, 3, 4, 16]), f(&[4, 32, 32, 16])]);
     call("gemm/driver.rs", "Conv2DBackpropInput", steps(two), vec![i(&[4, 32, 32, 16]), f(&[3, 3, 16, 16]), f(&[4, 16, 16, 16])]);
     call("conv/winograd/mod.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 32]), f(&[3, 3, 32, 32])]);
