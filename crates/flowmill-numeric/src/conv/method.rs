@@ -9,8 +9,8 @@
 //! least squares of the logarithms of ratios to the times that `cargo bench -p flowmill-numeric --bench methods` prints for whole layers: the least of many runs
 //! on one thread, of a Zen 3 for AVX2 and the portable loops, of an Emerald Rapids for AVX-512. The choices by these estimates take 2.8 % (AVX2), 7.5 %
 //! (portable) and 4 % (AVX-512) more time than the fastest method, on average over the 232 layers of the grid. These figures were measured before
-//! weights counted more than one thread's time for them ([`SHARED_MEMORY`]), and before there was [`Method::Groups`], whose constants, as those of scattered patches, are rounded from a single run for each instruction set. aarch64 has the portable loops and their constants,
-//! unmeasured.
+//! weights counted more than one thread's time for them ([`SHARED_MEMORY`]), and before there was [`Method::Groups`], whose constants, as those of scattered
+//! patches, are rounded from a single run for each instruction set. aarch64 has the portable loops and their constants, unmeasured.
 
 use super::winograd::{self, Lifetime, TileSize};
 use super::{PackedFilter, conv2d, grouped, narrow, planes};
@@ -80,8 +80,8 @@ pub struct MethodEstimate {
     pub packing_nanoseconds: f64,
 }
 
-/// How many times the time that one thread takes for reading weights counts. With more threads it becomes shorter by less than the time for arithmetic, as
-/// all read from one memory; the method must not depend on the number of threads.
+/// A factor for the time that one thread takes for reading weights. With more threads it becomes shorter by less than the time for arithmetic, as all read
+/// from one memory; the method must not depend on the number of threads.
 const SHARED_MEMORY: f64 = 1.5;
 
 /// The nanoseconds that packing takes for an element of a packed filter.
