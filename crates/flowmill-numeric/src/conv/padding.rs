@@ -8,8 +8,8 @@ use std::ops::Range;
 
 /// Elements of padded images that are computed at a time.
 const COPIED_ELEMENTS: usize = 1 << 20;
-/// The approximate number of elements that a core copies per nanosecond.
-const COPIES_PER_NANOSECOND: usize = 8;
+/// The number of elements for each nanosecond by which copies that are worth sharing are told.
+const SHARED_COPIES_PER_NANOSECOND: usize = 32;
 /// The least number of multiply-adds for each element of an image from which a copy of it does not count.
 const MIN_WORK: usize = 128;
 /// Images of which one window in so many reaches into the padding are copied. Such a window costs a copy of the patches of its whole tile.
@@ -65,16 +65,14 @@ pub(super) fn for_images(w: &Window, columns: usize, input: &[f32], mut f: impl 
         for first in (0..w.batch).step_by(at_once) {
             let images = first..w.batch.min(first + at_once);
             let copies = &mut copies[..images.len() * image_len];
-            // Threads copy the rows that they multiply, mostly.
             let (height, line) = (padded.in_height, padded.in_width * w.channels);
-            let rows = images.len() * height;
-            let forks = parallel::is_worth_forking(copies.len() / COPIES_PER_NANOSECOND);
-            let at_once = if forks { rows.div_ceil(parallel::threads()) } else { rows };
-            parallel::chunks(copies, at_once * line, |chunk, copies| {
-                for (i, copy) in copies.chunks_exact_mut(line.max(1)).enumerate() {
-                    let row = chunk * at_once + i;
-                    copy_rows(w, &padded, first + row / height, row % height, input, copy);
-                }
+            // Threads that have no image of their own copy some rows. Part of them comes from another core's cache, so that only large images are worth it.
+            let bands = images.len() < parallel::threads() && parallel::is_worth_forking(copies.len() / SHARED_COPIES_PER_NANOSECOND);
+            let rows_at_once = if bands { height.div_ceil(parallel::threads()) } else { height };
+            let bands_an_image = height.div_ceil(rows_at_once.max(1));
+            let lengths = (0..images.len() * bands_an_image).map(|i| rows_at_once.min(height - i % bands_an_image * rows_at_once) * line);
+            parallel::parts(copies, lengths, |i, copy| {
+                copy_rows(w, &padded, first + i / bands_an_image, i % bands_an_image * rows_at_once, input, copy);
             });
             f(images.clone(), &Window { batch: images.len(), ..padded }, copies);
         }
