@@ -2,6 +2,7 @@
 //!
 //! The caller resolves padding: `SAME`, `VALID` and explicit padding all become the `pad` and `output` of an [`Axis`].
 
+use crate::parallel;
 use std::ops::Range;
 
 /// The positions of a window along one dimension.
@@ -40,11 +41,15 @@ impl Axis {
 
     /// Returns the windows of which an element lies at position `at` of the input, in ascending order.
     pub fn covering(self, at: usize) -> impl Iterator<Item = usize> {
+        self.around(at).filter(move |window| self.dilation == 1 || (at + self.pad - window * self.stride).is_multiple_of(self.dilation))
+    }
+
+    /// Returns the windows that begin at position `at` of the input or before, and end there or behind.
+    pub(crate) fn around(&self, at: usize) -> Range<usize> {
         let at = at + self.pad;
         let reach = (self.window - 1) * self.dilation;
         let end = (at / self.stride + 1).min(self.output);
-        let windows = at.saturating_sub(reach).div_ceil(self.stride)..end;
-        windows.filter(move |window| self.dilation == 1 || (at - window * self.stride).is_multiple_of(self.dilation))
+        at.saturating_sub(reach).div_ceil(self.stride).min(end)..end
     }
 
     /// Returns the input position under element `tap` of window `at`, for a `tap` in [`Axis::inside`].
@@ -52,6 +57,21 @@ impl Axis {
     pub fn place(&self, at: usize, tap: usize) -> usize {
         at * self.stride + tap * self.dilation - self.pad
     }
+}
+
+/// Returns about `wanted` ranges of the rows of some images, counted through all of them: whole images, or parts of one that begin at a multiple of
+/// `together` in it.
+pub(crate) fn pieces_of_rows(images: usize, height: usize, together: usize, wanted: usize) -> Vec<Range<usize>> {
+    if wanted <= images {
+        return (0..wanted).map(|i| parallel::piece(images, wanted, i)).map(|images| images.start * height..images.end * height).collect();
+    }
+    let steps = height.div_ceil(together);
+    let bands = wanted.div_ceil(images.max(1)).min(steps);
+    let band = |image: usize, i: usize| {
+        let steps = parallel::piece(steps, bands, i);
+        image * height + steps.start * together..image * height + height.min(steps.end * together)
+    };
+    (0..images).flat_map(|image| (0..bands).map(move |i| band(image, i))).collect()
 }
 
 /// The sliding window of a convolution or pooling over a batch of NHWC images. Sizes are in elements, strides and dilations in positions.

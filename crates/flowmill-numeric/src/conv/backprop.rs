@@ -5,7 +5,7 @@ use super::phases::Phases;
 use super::winograd::Lifetime;
 use crate::gemm::{Epilogue, PackedRhs, Precision, gemm_packed, with_scratch};
 use crate::parallel;
-use crate::window::Window;
+use crate::window::{Window, pieces_of_rows};
 use std::ops::Range;
 
 /// Elements of memory for the gradients of patches that are computed at a time: a part of a core's L2 cache.
@@ -79,19 +79,9 @@ pub(super) fn scatter(window: &Window, filters: &[PackedRhs], out_channels: usiz
     } else if window.batch < threads && 2 * positions < out_channels {
         scatter.add_rows(0..rows, input_backprop);
     } else {
-        // Some images for each thread, or a part of one.
-        let images = window.batch.div_ceil(threads);
-        let bands = if images > 1 { 1 } else { threads.div_ceil(window.batch).min(height) };
-        let pieces = if images > 1 { window.batch.div_ceil(images) } else { window.batch * bands };
-        let piece = |i: usize| {
-            if images > 1 {
-                return i * images * height..window.batch.min((i + 1) * images) * height;
-            }
-            let (image, part) = (i / bands * height, parallel::piece(height, bands, i % bands));
-            image + part.start..image + part.end
-        };
-        parallel::parts(input_backprop, (0..pieces).map(|i| piece(i).len() * line), |i, to| {
-            parallel::alone(|| scatter.add_rows(piece(i), to));
+        let pieces = pieces_of_rows(window.batch, height, 1, threads);
+        parallel::parts(input_backprop, pieces.iter().map(|rows| rows.len() * line), |i, to| {
+            parallel::alone(|| scatter.add_rows(pieces[i].clone(), to));
         });
     }
 }
@@ -111,14 +101,10 @@ impl Scatter<'_> {
         let (w, down) = (self.window, self.window.down());
         let line = w.in_width * w.channels;
         to.fill(0.0);
-        let (first, last) = (rows.start / w.in_height, rows.end.saturating_sub(1) / w.in_height);
-        let covering = |row: usize| down.covering(row % w.in_height).map(move |y| row / w.in_height * w.out_height + y);
-        let outputs = if first == last {
-            let (start, end) = (rows.clone().flat_map(covering).min(), rows.clone().flat_map(covering).max());
-            start.unwrap_or(0)..end.map_or(0, |end| end + 1)
-        } else {
-            first * w.out_height..(last + 1) * w.out_height
-        };
+        // The rows of the output whose patches reach into these rows.
+        let around = |row: usize| (row / w.in_height * w.out_height, down.around(row % w.in_height));
+        let ((first_image, first), (last_image, last)) = (around(rows.start), around(rows.end.saturating_sub(1)));
+        let outputs = first_image + first.start..last_image + last.end;
         // Rows of the output whose patches are computed at a time.
         let Some(k) = self.filters.first().map(PackedRhs::n) else { return };
         let at_once = (PATCH_ELEMENTS / (k * w.out_width)).clamp(1, outputs.len().max(1));

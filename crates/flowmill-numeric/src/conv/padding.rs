@@ -3,7 +3,7 @@
 use super::depthwise::{for_each_band, rows_of_band};
 use crate::gemm::with_scratch;
 use crate::parallel;
-use crate::window::Window;
+use crate::window::{Window, pieces_of_rows};
 use std::ops::Range;
 
 /// Elements of padded images that are computed at a time.
@@ -68,11 +68,9 @@ pub(super) fn for_images(w: &Window, columns: usize, input: &[f32], mut f: impl 
             let (height, line) = (padded.in_height, padded.in_width * w.channels);
             // Threads that have no image of their own copy some rows. Part of them comes from another core's cache, so that only large images are worth it.
             let bands = images.len() < parallel::threads() && parallel::is_worth_forking(copies.len() / SHARED_COPIES_PER_NANOSECOND);
-            let rows_at_once = if bands { height.div_ceil(parallel::threads()) } else { height };
-            let bands_an_image = height.div_ceil(rows_at_once.max(1));
-            let lengths = (0..images.len() * bands_an_image).map(|i| rows_at_once.min(height - i % bands_an_image * rows_at_once) * line);
-            parallel::parts(copies, lengths, |i, copy| {
-                copy_rows(w, &padded, first + i / bands_an_image, i % bands_an_image * rows_at_once, input, copy);
+            let pieces = pieces_of_rows(images.len(), height, 1, if bands { parallel::threads() } else { images.len() });
+            parallel::parts(copies, pieces.iter().map(|rows| rows.len() * line), |i, copy| {
+                copy_rows(w, &padded, first + pieces[i].start / height, pieces[i].start % height, input, copy);
             });
             f(images.clone(), &Window { batch: images.len(), ..padded }, copies);
         }

@@ -4,7 +4,7 @@
 //! coordinates have the same remainders see the same taps of the filter: each such phase is a convolution with a part of the filter.
 
 use super::backprop::{check_filter, pack_for_patches, scatter};
-use super::depthwise::{for_each_band, for_each_row};
+use super::depthwise::{SPEED, for_each_band, for_each_row};
 use super::method::{Method, method_for, nanoseconds, scatter_nanoseconds};
 use super::patches::Patches;
 use super::winograd::Lifetime;
@@ -12,13 +12,12 @@ use super::{PRODUCTS_PER_NANOSECOND, PackedFilter, conv2d, conv2d_rows, padding}
 use crate::gemm::{Epilogue, MatrixRef, PackedRhs, Precision, multiply_rows, with_scratch};
 use crate::parallel;
 use crate::simd::transpose::transpose;
-use crate::window::{Axis, Window};
-use std::ops::Range;
+use crate::window::{Axis, Window, pieces_of_rows};
 
 /// The number of tasks for each thread. A thread that is late computes fewer.
 const TASKS_PER_THREAD: usize = 4;
-/// The approximate number of elements of a filter that a core turns around per nanosecond.
-const TURNED_PER_NANOSECOND: usize = 1;
+/// The multiply-adds that take as long as turning an element of a filter.
+const TURNING: usize = SPEED;
 /// Nanoseconds for moving an element of a phase to its place.
 const INTERLEAVING_NANOSECONDS: f64 = 0.2;
 
@@ -216,7 +215,8 @@ impl<'a> Phases<'a> {
             starts.push(start);
             let window = self.window_of(row, column, out_channels);
             start += window.positions() * self.window.channels;
-            for rows in pieces(&window, filter.as_ref().map_or(1, PackedFilter::rows_together), wanted) {
+            let together = filter.as_ref().map_or(1, PackedFilter::rows_together);
+            for rows in pieces_of_rows(window.batch, window.out_height, together, wanted) {
                 tasks.push((window, rows, filter));
             }
         }
@@ -313,12 +313,7 @@ impl<'a> Phases<'a> {
             }
         };
         let (taps, size) = (row.taps * column.taps, per_group * window.channels);
-        let turned = &mut turned[..taps * size];
-        if parallel::is_worth_forking(turned.len() / TURNED_PER_NANOSECOND) {
-            parallel::chunks(turned, size, turn);
-        } else {
-            turned.chunks_exact_mut(size.max(1)).enumerate().for_each(|(tap, to)| turn(tap, to));
-        }
+        for_each_row(taps, size, TURNING * taps * size, turned, turn);
     }
 
     /// Copies the pixels of all phases to their places. The phases begin at `starts`.
@@ -340,19 +335,4 @@ impl<'a> Phases<'a> {
             }
         });
     }
-}
-
-/// Returns about `wanted` ranges of a result's rows, which count through all images: whole images, or parts of one that begin at a multiple of `together`.
-fn pieces(window: &Window, together: usize, wanted: usize) -> Vec<Range<usize>> {
-    let (batch, height) = (window.batch, window.out_height);
-    if wanted <= batch {
-        return (0..wanted).map(|i| parallel::piece(batch, wanted, i)).map(|images| images.start * height..images.end * height).collect();
-    }
-    let steps = height.div_ceil(together);
-    let bands = wanted.div_ceil(batch.max(1)).min(steps);
-    let band = |image: usize, i: usize| {
-        let steps = parallel::piece(steps, bands, i);
-        image * height + steps.start * together..image * height + height.min(steps.end * together)
-    };
-    (0..batch).flat_map(|image| (0..bands).map(move |i| band(image, i))).collect()
 }

@@ -23,8 +23,9 @@ pub(super) struct InPlace<'a, T: Operand, A> {
     step_ahead: usize,
     /// The part of the next panel for these steps, if there is one.
     next: Option<*const T::Step>,
-    /// The bytes of that part for each row of the block, and for each step of a call.
+    /// The bytes of that part for each row of the block.
     next_share: usize,
+    /// The bytes of that part that each step of a call prefetches.
     next_step: usize,
     /// The panel that is set.
     panel: Option<usize>,
