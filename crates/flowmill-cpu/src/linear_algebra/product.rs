@@ -3,7 +3,7 @@
 use crate::elementwise::Word;
 use crate::gemm::{
     Epilogue, MatrixRef, PackedB, PackedRhs, Precision, Repeat, gemm, gemm_batch, gemm_beside, gemm_bf16, gemm_bf16_packed, gemm_packed,
-    gemm_strided, matmul_converted, matmul_generic,
+    gemm_strided, matmul_complex, matmul_converted, matmul_generic,
 };
 use crate::packed_weights::{FormsOf, MatrixForm, precision_of};
 use flowmill_runtime::KernelInit;
@@ -72,6 +72,13 @@ macro_rules! products {
             }
         })*
     };
+    (complex $($t:ty),*) => {
+        $(impl Product for $t {
+            fn product(s: Sizes, a: MatrixRef<'_, $t>, b: MatrixRef<'_, $t>, c: &mut [$t]) {
+                matmul_complex(s.m, s.k, s.n, a, b, c);
+            }
+        })*
+    };
     (converted $($t:ty),*) => {
         $(impl Product for $t {
             fn product(s: Sizes, a: MatrixRef<'_, $t>, b: MatrixRef<'_, $t>, c: &mut [$t]) {
@@ -81,7 +88,8 @@ macro_rules! products {
     };
 }
 products!(fast f32, f64);
-products!(generic i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>);
+products!(generic i8, i16, i32, i64, u8, u16, u32, u64);
+products!(complex Complex<f32>, Complex<f64>);
 products!(converted f16);
 
 impl Product for bf16 {

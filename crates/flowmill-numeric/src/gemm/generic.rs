@@ -3,7 +3,7 @@
 use crate::float16::Float16;
 use num_complex::Complex;
 
-use super::{MatrixRef, check_matrix, gemm, with_scratch};
+use super::{Element, MatrixRef, check_matrix, gemm, with_scratch};
 use crate::parallel;
 
 /// The arithmetic that a product needs of its elements. Integers wrap around.
@@ -50,8 +50,17 @@ crate::dispatch! {
             *c = c.add_product(a, *b);
         }
     }
+
+    /// Adds four scaled rows to `c`, one after the other. The sums are loaded and stored once for all four.
+    fn add_four_scaled_rows<T>(c: &mut [T], a: [T; 4], b: [&[T]; 4]) where [T: Ring] {
+        for ((((c, b0), b1), b2), b3) in c.iter_mut().zip(b[0]).zip(b[1]).zip(b[2]).zip(b[3]) {
+            *c = c.add_product(a[0], *b0).add_product(a[1], *b1).add_product(a[2], *b2).add_product(a[3], *b3);
+        }
+    }
 }
 
+/// The size of the rows of B that are added to all rows of a task before the next ones.
+const PANEL_BYTES: usize = 128 << 10;
 /// The least number of multiply-adds per parallel task.
 const GRAIN: usize = 200_000;
 
@@ -77,12 +86,22 @@ pub fn matmul_generic<T: Ring + bytemuck::Pod>(m: usize, k: usize, n: usize, a: 
             matmul_generic(m, k, n, a, b, c);
         });
     }
+    // Rows of B that stay in the cache while they are added to all rows of C.
+    let panel = (PANEL_BYTES / (n * size_of::<T>()).max(1)).max(4) / 4 * 4;
     let rows_of = |rows: std::ops::Range<usize>, c: &mut [T]| {
-        for (i, c) in rows.zip(c.chunks_exact_mut(n)) {
-            c.fill(T::ZERO);
-            for p in 0..k {
-                let x = a.data[if a.transposed { p * a.ld + i } else { i * a.ld + p }];
-                add_scaled_row(c, x, &b.data[p * b.ld..][..n]);
+        c.fill(T::ZERO);
+        for start in (0..k).step_by(panel) {
+            let end = k.min(start + panel);
+            let fours = start + (end - start) / 4 * 4;
+            for (i, c) in rows.clone().zip(c.chunks_exact_mut(n)) {
+                let x = |p: usize| a.data[if a.transposed { p * a.ld + i } else { i * a.ld + p }];
+                let row = |p: usize| &b.data[p * b.ld..][..n];
+                for p in (start..fours).step_by(4) {
+                    add_four_scaled_rows(c, [x(p), x(p + 1), x(p + 2), x(p + 3)], [row(p), row(p + 1), row(p + 2), row(p + 3)]);
+                }
+                for p in fours..end {
+                    add_scaled_row(c, x(p), row(p));
+                }
             }
         }
     };
@@ -95,6 +114,52 @@ pub fn matmul_generic<T: Ring + bytemuck::Pod>(m: usize, k: usize, n: usize, a: 
             rows_of(i * rows..m.min((i + 1) * rows), c);
         });
     }
+}
+
+/// The least number of rows of A for which B is written as a matrix of real numbers.
+const MIN_COMPLEX_ROWS: usize = 8;
+
+/// Computes `C[m, n] = A[m, k] B[k, n]` with dense C for complex numbers, as a product of real matrices: the rows of A and C are rows of twice as many
+/// real numbers, and each element `x + iy` of B becomes the matrix with the rows `x, y` and `-y, x`.
+///
+/// # Panics
+/// If a slice is too short for its shape.
+pub fn matmul_complex<F>(m: usize, k: usize, n: usize, a: MatrixRef<'_, Complex<F>>, b: MatrixRef<'_, Complex<F>>, c: &mut [Complex<F>])
+where
+    F: Element + std::ops::Neg<Output = F>,
+    Complex<F>: Ring + bytemuck::Pod,
+{
+    a.check("A", m, k);
+    b.check("B", k, n);
+    check_matrix("C", c.len(), m, n, n);
+    if m < MIN_COMPLEX_ROWS || k == 0 || n == 0 {
+        return matmul_generic(m, k, n, a, b, c);
+    }
+    let len_of_a = if a.transposed { 2 * m * k } else { 0 };
+    with_scratch(len_of_a + 4 * k * n, |scratch: &mut [F]| {
+        let (rows, expanded) = scratch.split_at_mut(len_of_a);
+        for (p, pair) in expanded.chunks_exact_mut(4 * n).enumerate() {
+            let (upper, lower) = pair.split_at_mut(2 * n);
+            for (j, (upper, lower)) in upper.chunks_exact_mut(2).zip(lower.chunks_exact_mut(2)).enumerate() {
+                let x = b.data[if b.transposed { j * b.ld + p } else { p * b.ld + j }];
+                upper.copy_from_slice(&[x.re, x.im]);
+                lower.copy_from_slice(&[-x.im, x.re]);
+            }
+        }
+        let a = if a.transposed {
+            for (i, row) in rows.chunks_exact_mut(2 * k).enumerate() {
+                for (p, pair) in row.chunks_exact_mut(2).enumerate() {
+                    let x = a.data[p * a.ld + i];
+                    pair.copy_from_slice(&[x.re, x.im]);
+                }
+            }
+            MatrixRef { data: &*rows, ld: 2 * k, transposed: false }
+        } else {
+            MatrixRef { data: bytemuck::cast_slice(a.data), ld: 2 * a.ld, transposed: false }
+        };
+        let b = MatrixRef { data: &*expanded, ld: 2 * n, transposed: false };
+        gemm(m, 2 * k, 2 * n, a, b, bytemuck::cast_slice_mut(&mut c[..m * n]), 2 * n, false);
+    });
 }
 
 /// Computes `C[m, n] = A[m, k] B[k, n]` with dense C for types that compute in `f32` (half): operands are converted, multiplied and

@@ -35,7 +35,7 @@ mod tile;
 mod vector;
 
 pub use epilogue::{Activation, Epilogue};
-pub use generic::{Ring, matmul_converted, matmul_generic};
+pub use generic::{Ring, matmul_complex, matmul_converted, matmul_generic};
 pub use narrow::{gemm_bf16, gemm_bf16_packed, round_to_bf16};
 pub use pack::PackedB;
 pub use quantized::{PackedBytes, gemm_bytes};

@@ -226,6 +226,25 @@ fn other_types_multiply() {
     matmul_generic(m, k, n, plain(&turned(&a), k), b_transposed, &mut c);
     assert!(c.iter().zip(&want).all(|(c, w)| *c == Complex::new(-w, 0.0)));
 
+    let numbers = |seed, len| small_values(seed, 2 * len).chunks_exact(2).map(|x| Complex::new(x[0], x[1])).collect::<Vec<_>>();
+    for (m, k, n) in [(1, 3, 5), (8, 1, 3), (9, 33, 20), (40, 7, 1)] {
+        let (a, b) = (numbers(3, m * k), numbers(4, k * n));
+        let flipped = |x: &[Complex<f32>], rows: usize, columns: usize| {
+            (0..rows * columns).map(|i| x[i % rows * columns + i / rows]).collect::<Vec<_>>()
+        };
+        let (at, bt) = (flipped(&a, m, k), flipped(&b, k, n));
+        let turned = |data, ld| MatrixRef { data, ld, transposed: true };
+        let want: Vec<Complex<f32>> = (0..m * n).map(|i| (0..k).map(|p| a[i / n * k + p] * b[p * n + i % n]).sum()).collect();
+        for a in [plain(&a, k), turned(&at[..], m)] {
+            for b in [plain(&b, n), turned(&bt[..], k)] {
+                let mut c = vec![Complex::new(f32::NAN, f32::NAN); m * n];
+                matmul_complex(m, k, n, a, b, &mut c);
+                let error = c.iter().zip(&want).map(|(c, want)| (c - want).norm()).fold(0.0, f32::max);
+                assert!(error < 1e-4, "{m} x {k} x {n}: {error}");
+            }
+        }
+    }
+
     let halves = |x: &[f32]| x.iter().map(|x| half::f16::from_f32(*x)).collect::<Vec<_>>();
     let mut c = vec![half::f16::ZERO; m * n];
     matmul_converted(m, k, n, plain(&halves(&a), k), plain(&halves(&b), n), &mut c);
