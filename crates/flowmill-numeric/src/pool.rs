@@ -4,6 +4,7 @@
 //! elements inside the volume, as in TensorFlow: an average divides by their number.
 
 mod gradient;
+mod maxima;
 mod taps;
 
 pub use gradient::{avg_pool_grad, max_pool_grad, max_pool_grad_to_equals};
@@ -17,7 +18,7 @@ pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
     /// True if there is code for each instruction set. Without it, integers of 32 bits and more take 1.2 to 5 times as long on AVX2; few networks pool
     /// them, and the code is large.
     const WIDE: bool;
-    /// True if there is code for each instruction set of the gradients of maximum pools, too. Networks are trained in few types.
+    /// True if there is code for each instruction set of gradients that go to all maxima of a window, too. Networks are trained in few types.
     const WIDE_GRADIENT: bool;
     /// The least finite number.
     const LOWEST: Self;
@@ -25,10 +26,15 @@ pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
     const ZERO: Self;
     /// Returns `self / count`.
     fn divide(self, count: usize) -> Self;
+    /// Adds the gradients of row `y` of plane `z` of windows to the maxima of a volume, or overwrites its elements if `replace` is set.
+    #[doc(hidden)]
+    fn add_row_to_maxima(v: &Volume, z: usize, y: usize, input: &[Self], gradients: &[Self], to: &mut [Self], replace: bool) {
+        gradient::add_row_to_maxima(v, z, y, input, gradients, to, replace);
+    }
 }
 
 macro_rules! pooled_float {
-    ($($t:ty = $wide_gradient:literal),*) => {$(
+    ($($t:ty = $wide_gradient:literal $(, $add_row_to_maxima:path)?;)*) => {$(
         impl Pooled for $t {
             const WIDE: bool = true;
             const WIDE_GRADIENT: bool = $wide_gradient;
@@ -38,10 +44,16 @@ macro_rules! pooled_float {
             fn divide(self, count: usize) -> Self {
                 self / count as $t
             }
+            $(fn add_row_to_maxima(v: &Volume, z: usize, y: usize, input: &[$t], gradients: &[$t], to: &mut [$t], replace: bool) {
+                $add_row_to_maxima(v, z, y, input, gradients, to, replace);
+            })?
         }
     )*};
 }
-pooled_float!(f32 = true, f64 = false);
+pooled_float! {
+    f32 = true, maxima::add_row;
+    f64 = false;
+}
 
 macro_rules! pooled_integer {
     ($($t:ty = $wide:literal),*) => {$(
@@ -84,6 +96,8 @@ fn fold<T: Pooled, S: Fn(T, T) -> T, F: Fn(T, usize) -> T, const N: usize>(
     }
 }
 
+/// The most taps of a window whose gradients are added tap by tap, and not channel by channel.
+const FEW_TAPS: usize = 16;
 /// The taps that are folded into all channels at a time.
 const TOGETHER: usize = 8;
 /// The fewest taps, and the fewest bytes from one to the next, for which that is faster than some channels of all taps: distant reads defeat the prefetcher.

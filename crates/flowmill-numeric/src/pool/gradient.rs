@@ -1,13 +1,10 @@
 //! Gradients of pools.
 
 use super::taps::{RowOfWindows, Taps, for_channels, for_taps};
-use super::{Pooled, check, volume_len, work};
+use super::{FEW_TAPS, Pooled, check, volume_len, work};
 use crate::conv::depthwise::for_each_row;
 use crate::window::{Axis, Volume};
 use std::ops::Range;
-
-/// The most taps of a window whose gradients are added tap by tap, and not channel by channel.
-const FEW_TAPS: usize = 16;
 
 /// Adds parts of gradients to some elements, or overwrites them. The parts are computed before, from arrays of their own: loads that depended on comparisons
 /// would be branches.
@@ -98,23 +95,16 @@ fn add_shares<T: Pooled, const N: usize>(shares: &[T], windows: &[usize], c: usi
     }
 }
 
-crate::dispatch! {
-    /// Adds the gradients of row `y` of plane `z` of windows to the maxima of a volume.
-    fn add_row_to_maxima<T>(v: &Volume, z: usize, y: usize, input: &[T], gradients: &[T], to: &mut [T], replace: bool)
-    where [T: Pooled], if [T::WIDE_GRADIENT] {
-        let windows = RowOfWindows::new(v, 0, z, y);
-        for (x, gradients) in gradients.chunks_exact(v.channels).enumerate() {
-            let taps = windows.at(x);
-            if T::WIDE_GRADIENT && replace && taps.sizes == [1, 2, 2] {
-                // The most frequent window: loops of known lengths take three quarters of the time.
-                let taps = Taps { sizes: [1, 2, 2], ..taps };
-                for_channels!(v.channels, |c| add_to_maxima::<T>(&taps, c, input, gradients, to, true));
-            } else {
-                for_channels!(v.channels, |c| add_to_maxima::<T>(&taps, c, input, gradients, to, replace));
-            }
-        }
+/// Adds the gradients of row `y` of plane `z` of windows to the maxima of a volume, or overwrites its elements if `replace` is set.
+pub(super) fn add_row_to_maxima<T: Pooled>(v: &Volume, z: usize, y: usize, input: &[T], gradients: &[T], to: &mut [T], replace: bool) {
+    let windows = RowOfWindows::new(v, 0, z, y);
+    for (x, gradients) in gradients.chunks_exact(v.channels).enumerate() {
+        let taps = windows.at(x);
+        for_channels!(v.channels, |c| add_to_maxima::<T>(&taps, c, input, gradients, to, replace));
     }
+}
 
+crate::dispatch! {
     /// Adds the gradients of row `y` of plane `z` of windows to the elements that equal their maxima.
     fn add_row_to_equals<T>(v: &Volume, z: usize, y: usize, input: &[T], outputs: [&[T]; 2], to: &mut [T], replace: bool)
     where [T: Pooled], if [T::WIDE_GRADIENT] {
@@ -200,7 +190,7 @@ fn for_rows_of_windows<T: Pooled>(
 pub fn max_pool_grad<T: Pooled>(v: &Volume, input: &[T], out_backprop: &[T], input_backprop: &mut [T]) {
     check(v, input.len().min(input_backprop.len()), out_backprop.len());
     for_rows_of_windows(v, input_backprop, |v, [z, y], windows, at, to, replace| {
-        add_row_to_maxima(v, z, y, &input[at], &out_backprop[windows], to, replace);
+        T::add_row_to_maxima(v, z, y, &input[at], &out_backprop[windows], to, replace);
     });
 }
 
