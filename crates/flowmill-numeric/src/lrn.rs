@@ -2,6 +2,8 @@
 
 /// The number of channels whose sums are in registers at once.
 const BLOCK: usize = 32;
+/// Half of these channels.
+const HALF: usize = BLOCK / 2;
 
 /// The channels around each channel of a pixel.
 #[derive(Clone, Copy)]
@@ -32,11 +34,17 @@ impl Window {
 
     /// Returns the sums of the windows of a block of channels. The values of each are added in the order of the channels.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
     fn sums(self, padded: &[f32], block: usize) -> [f32; BLOCK] {
+        // Half a block at a time stays in registers.
         let mut sums = [0.0; BLOCK];
-        for values in padded[block * BLOCK..][..2 * self.radius + BLOCK].windows(BLOCK) {
-            for (sum, value) in sums.iter_mut().zip(values) {
-                *sum += value;
+        for (half, sums) in sums.as_chunks_mut::<HALF>().0.iter_mut().enumerate() {
+            let values = &padded[block * BLOCK + half * HALF..][..2 * self.radius + HALF];
+            for from in 0..=2 * self.radius {
+                let Some(values) = values[from..].first_chunk::<HALF>() else { break };
+                for l in 0..HALF {
+                    sums[l] += values[l];
+                }
             }
         }
         sums
