@@ -6,14 +6,19 @@ use super::stateful::SharedGenerator;
 use super::stateless::from_seed;
 use crate::array::args::scalar_index;
 use crate::from_fn::from_fn;
+use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::ToPrimitive;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The number of blocks that a call reserves per sample, which takes two numbers.
-const RESERVED_PER_SAMPLE: u64 = 2 * RESERVED_PER_ELEMENT;
+/// The number of random numbers of a sample.
+const NUMBERS_PER_SAMPLE: u64 = 2;
+/// The number of blocks that a call reserves per sample.
+const RESERVED_PER_SAMPLE: u64 = NUMBERS_PER_SAMPLE * RESERVED_PER_ELEMENT;
+/// The number of logits from which one task draws.
+const CLASSES_PER_TASK: usize = 1 << 13;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Multinomial", make_multinomial);
@@ -43,12 +48,13 @@ fn make_stateless_multinomial(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
 }
 
 /// A function that returns a row of logits, given by the positions of its elements, as `f64`.
-type Conversion = fn(logits: &Tensor, row: Range<usize>) -> Result<Vec<f64>>;
+type Conversion = fn(logits: &Tensor, row: Range<usize>) -> Vec<f64>;
 
 /// Returns the conversion for the element type of a node.
 fn conversion(init: &KernelInit<'_>) -> Result<Conversion> {
-    fn to_f64<T: Element + ToPrimitive>(logits: &Tensor, row: Range<usize>) -> Result<Vec<f64>> {
-        Ok(logits.as_slice::<T>()?[row].iter().map(|x| x.to_f64().unwrap_or(f64::NAN)).collect())
+    fn to_f64<T: Element + ToPrimitive>(logits: &Tensor, row: Range<usize>) -> Vec<f64> {
+        let logits = logits.as_slice::<T>().ok().and_then(|logits| logits.get(row)).unwrap_or_default();
+        logits.iter().map(|x| x.to_f64().unwrap_or(f64::NAN)).collect()
     }
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => Ok(to_f64::<T>), _ => init.unsupported())
 }
@@ -77,17 +83,31 @@ fn multinomial(
     // The output is allocated first, which checks the memory limit.
     let mut drawn = ctx.allocator().uninit(DType::I64, [batch, samples])?;
     let generator = generator((batch as u64).saturating_mul(samples.div_ceil(4) as u64 * 4))?;
-    if count > 0 {
-        let mut numbers = Numbers::new(generator);
-        for (i, out) in drawn.as_mut_slice::<i64>()?.chunks_exact_mut(samples).enumerate() {
-            draw_row(&to_f64(logits, i * classes..(i + 1) * classes)?, &mut numbers, out);
+    let fill = |first: usize, out: &mut [i64]| {
+        for (row, out) in (first..).zip(out.chunks_exact_mut(samples)) {
+            draw_row(&to_f64(logits, row * classes..(row + 1) * classes), &mut numbers_from(generator, row * samples), out);
         }
+    };
+    let rows = (CLASSES_PER_TASK / classes).max(1);
+    if count > 0 {
+        parallel::chunks(drawn.as_mut_slice::<i64>()?, rows * samples, |task, out| fill(task * rows, out));
     }
     if output_type == DType::I64 {
         Ok(drawn)
     } else {
         ctx.allocator().index_vector(output_type, drawn.as_slice::<i64>()?)?.reshaped([batch, samples])
     }
+}
+
+/// Returns the random numbers of the samples after the first `samples` ones.
+fn numbers_from(mut generator: Philox, samples: usize) -> Numbers {
+    let before = samples as u64 * NUMBERS_PER_SAMPLE;
+    generator.skip(before / 4);
+    let mut numbers = Numbers::new(generator);
+    for _ in 0..before % 4 {
+        numbers.next();
+    }
+    numbers
 }
 
 /// Draws samples by inverting the cumulative sums of the exponentials. Logits that are not finite have probability zero.

@@ -15,6 +15,9 @@ const LEAST_UNIFORM: f64 = 1.0e-7;
 /// The bound for the absolute value of truncated normal numbers.
 const TRUNCATE_AT: f64 = 2.0;
 
+/// The number of blocks that are made together.
+const BLOCKS: usize = 64;
+
 /// A distribution whose elements are drawn in groups.
 pub(super) trait Distribution: Copy + Send + Sync {
     /// The type of its elements.
@@ -23,8 +26,18 @@ pub(super) trait Distribution: Copy + Send + Sync {
     const GROUP: usize;
     /// The number of blocks between the random numbers of consecutive groups.
     const BLOCKS_PER_GROUP: u64;
-    /// Fills `out`, at most a group, with numbers from the generator.
+    /// Fills `out`, groups of which the last may be shorter, with numbers from the generator.
     fn fill(&self, generator: Philox, out: &mut [Self::Output]);
+}
+
+/// Fills `out` with numbers that `convert` makes of whole blocks, `per_block` of each.
+fn fill_from_blocks<T>(mut generator: Philox, per_block: usize, out: &mut [T], convert: impl Fn(&[u32], &mut [T])) {
+    let mut blocks = [[0; 4]; BLOCKS];
+    for out in out.chunks_mut(BLOCKS * per_block) {
+        let blocks = &mut blocks[..out.len().div_ceil(per_block)];
+        generator.fill(blocks);
+        convert(blocks.as_flattened(), out);
+    }
 }
 
 /// Returns a tensor of this shape, filled with numbers from `generator`.
@@ -34,18 +47,14 @@ pub(super) trait Distribution: Copy + Send + Sync {
 pub(super) fn draw<D: Distribution>(alloc: &Allocator, distribution: D, generator: Philox, shape: Shape) -> Result<Tensor> {
     let mut tensor = alloc.uninit(D::Output::DTYPE, shape)?;
     let out = tensor.as_mut_slice::<D::Output>()?;
-    let fill = |first_group: usize, out: &mut [D::Output]| {
-        let mut generator = generator;
-        generator.skip(first_group as u64 * D::BLOCKS_PER_GROUP);
-        for group in out.chunks_mut(D::GROUP) {
-            distribution.fill(generator, group);
-            generator.skip(D::BLOCKS_PER_GROUP);
-        }
-    };
     if out.len() < PARALLEL_MIN {
-        fill(0, out);
+        distribution.fill(generator, out);
     } else {
-        parallel::chunks(out, GROUPS_PER_TASK * D::GROUP, |i, chunk| fill(i * GROUPS_PER_TASK, chunk));
+        parallel::chunks(out, GROUPS_PER_TASK * D::GROUP, |i, chunk| {
+            let mut generator = generator;
+            generator.skip((i * GROUPS_PER_TASK) as u64 * D::BLOCKS_PER_GROUP);
+            distribution.fill(generator, chunk);
+        });
     }
     Ok(tensor)
 }
@@ -68,7 +77,13 @@ pub(super) trait RandomFloat: Element {
     /// The number of elements per block.
     const PER_BLOCK: usize;
     /// Returns [`RandomFloat::PER_BLOCK`] elements that are uniform in [0, 1).
-    fn uniform(block: [u32; 4]) -> [Self; 4];
+    fn uniform(block: [u32; 4]) -> [Self; 4] {
+        let mut elements = [Self::default(); 4];
+        Self::fill_uniform(&block, &mut elements);
+        elements
+    }
+    /// Fills `out` with the elements of consecutive blocks that are uniform in [0, 1).
+    fn fill_uniform(words: &[u32], out: &mut [Self]);
     /// Returns [`RandomFloat::PER_BLOCK`] normal elements.
     fn normal(block: [u32; 4]) -> [Self; 4];
     /// Returns two normal elements, each with true if it is within the bounds.
@@ -81,8 +96,8 @@ macro_rules! narrow_float {
         impl RandomFloat for $t {
             const PER_BLOCK: usize = 4;
 
-            fn uniform(block: [u32; 4]) -> [$t; 4] {
-                block.map($uniform)
+            fn fill_uniform(words: &[u32], out: &mut [$t]) {
+                words.iter().zip(out).for_each(|(&x, out)| *out = $uniform(x));
             }
 
             fn normal(block: [u32; 4]) -> [$t; 4] {
@@ -107,8 +122,8 @@ narrow_float! {
 impl RandomFloat for f64 {
     const PER_BLOCK: usize = 2;
 
-    fn uniform(x: [u32; 4]) -> [f64; 4] {
-        [uniform_f64(x[0], x[1]), uniform_f64(x[2], x[3]), 0.0, 0.0]
+    fn fill_uniform(words: &[u32], out: &mut [f64]) {
+        words.as_chunks::<2>().0.iter().zip(out).for_each(|(&[low, high], out)| *out = uniform_f64(low, high));
     }
 
     fn normal(x: [u32; 4]) -> [f64; 4] {
@@ -131,8 +146,8 @@ impl<T: RandomFloat> Distribution for Uniform<T> {
     const GROUP: usize = T::PER_BLOCK;
     const BLOCKS_PER_GROUP: u64 = 1;
 
-    fn fill(&self, mut generator: Philox, out: &mut [T]) {
-        out.copy_from_slice(&T::uniform(generator.next())[..out.len()]);
+    fn fill(&self, generator: Philox, out: &mut [T]) {
+        fill_from_blocks(generator, T::PER_BLOCK, out, T::fill_uniform);
     }
 }
 
@@ -145,8 +160,12 @@ impl<T: RandomFloat> Distribution for Normal<T> {
     const GROUP: usize = T::PER_BLOCK;
     const BLOCKS_PER_GROUP: u64 = 1;
 
-    fn fill(&self, mut generator: Philox, out: &mut [T]) {
-        out.copy_from_slice(&T::normal(generator.next())[..out.len()]);
+    fn fill(&self, generator: Philox, out: &mut [T]) {
+        fill_from_blocks(generator, T::PER_BLOCK, out, |words, out| {
+            for (out, block) in out.chunks_mut(T::PER_BLOCK).zip(words.as_chunks::<4>().0) {
+                out.copy_from_slice(&T::normal(*block)[..out.len()]);
+            }
+        });
     }
 }
 
@@ -159,16 +178,19 @@ impl<T: RandomFloat> Distribution for TruncatedNormal<T> {
     const GROUP: usize = T::PER_BLOCK;
     const BLOCKS_PER_GROUP: u64 = T::PER_BLOCK as u64 * RESERVED_PER_ELEMENT / 4;
 
-    fn fill(&self, generator: Philox, out: &mut [T]) {
-        let mut numbers = Numbers::new(generator);
-        let mut filled = 0;
-        while filled < out.len() {
-            for (value, small) in T::truncated_pair(&mut numbers) {
-                if small && filled < out.len() {
-                    out[filled] = value;
-                    filled += 1;
+    fn fill(&self, mut generator: Philox, out: &mut [T]) {
+        for out in out.chunks_mut(Self::GROUP) {
+            let mut numbers = Numbers::new(generator);
+            let mut filled = 0;
+            while filled < out.len() {
+                for (value, small) in T::truncated_pair(&mut numbers) {
+                    if small && filled < out.len() {
+                        out[filled] = value;
+                        filled += 1;
+                    }
                 }
             }
+            generator.skip(Self::BLOCKS_PER_GROUP);
         }
     }
 }
@@ -177,35 +199,35 @@ impl<T: RandomFloat> Distribution for TruncatedNormal<T> {
 pub(super) trait RandomInteger: Element + PartialOrd + std::fmt::Display {
     /// The number of elements per block.
     const PER_BLOCK: usize;
-    /// Returns the `i`-th element of a block, from the whole range of the type.
-    fn whole(block: [u32; 4], i: usize) -> Self;
-    /// Returns the `i`-th element of a block, from `low..high`, which must not be empty.
-    fn pick(block: [u32; 4], i: usize, low: Self, high: Self) -> Self;
+    /// Fills `out` with the elements of consecutive blocks, from the whole range of the type.
+    fn fill_whole(words: &[u32], out: &mut [Self]);
+    /// Fills `out` with the elements of consecutive blocks, from `low..high`, which must not be empty.
+    fn fill_within(words: &[u32], out: &mut [Self], low: Self, high: Self);
 }
 
 macro_rules! random_integer {
-    ($($t:ty, $unsigned:ty, $per_block:expr, $bits:expr;)*) => {$(
+    ($($t:ty, $unsigned:ty, $words:literal, |$w:ident| $bits:expr;)*) => {$(
         impl RandomInteger for $t {
-            const PER_BLOCK: usize = $per_block;
+            const PER_BLOCK: usize = 4 / $words;
 
-            fn whole(block: [u32; 4], i: usize) -> $t {
-                let bits: fn([u32; 4], usize) -> $unsigned = $bits;
-                bits(block, i) as $t
+            fn fill_whole(words: &[u32], out: &mut [$t]) {
+                words.as_chunks::<$words>().0.iter().zip(out).for_each(|(&$w, out)| *out = $bits as $t);
             }
 
-            fn pick(block: [u32; 4], i: usize, low: $t, high: $t) -> $t {
-                let range = high.wrapping_sub(low) as $unsigned;
-                low.wrapping_add((<$t>::whole(block, i) as $unsigned % range.max(1)) as $t)
+            fn fill_within(words: &[u32], out: &mut [$t], low: $t, high: $t) {
+                let range = (high.wrapping_sub(low) as $unsigned).max(1);
+                <$t>::fill_whole(words, out);
+                out.iter_mut().for_each(|x| *x = low.wrapping_add((*x as $unsigned % range) as $t));
             }
         }
     )*};
 }
 
 random_integer! {
-    i32, u32, 4, |block, i| block[i];
-    u32, u32, 4, |block, i| block[i];
-    i64, u64, 2, |block, i| u64::from(block[2 * i + 1]) << 32 | u64::from(block[2 * i]);
-    u64, u64, 2, |block, i| u64::from(block[2 * i + 1]) << 32 | u64::from(block[2 * i]);
+    i32, u32, 1, |w| w[0];
+    u32, u32, 1, |w| w[0];
+    i64, u64, 2, |w| u64::from(w[1]) << 32 | u64::from(w[0]);
+    u64, u64, 2, |w| u64::from(w[1]) << 32 | u64::from(w[0]);
 }
 
 /// The uniform distribution of integers in `low..high`. In large ranges, small values are slightly more likely, as in TensorFlow.
@@ -220,9 +242,8 @@ impl<T: RandomInteger> Distribution for UniformInteger<T> {
     const GROUP: usize = T::PER_BLOCK;
     const BLOCKS_PER_GROUP: u64 = 1;
 
-    fn fill(&self, mut generator: Philox, out: &mut [T]) {
-        let block = generator.next();
-        out.iter_mut().enumerate().for_each(|(i, slot)| *slot = T::pick(block, i, self.low, self.high));
+    fn fill(&self, generator: Philox, out: &mut [T]) {
+        fill_from_blocks(generator, T::PER_BLOCK, out, |words, out| T::fill_within(words, out, self.low, self.high));
     }
 }
 
@@ -235,8 +256,7 @@ impl<T: RandomInteger> Distribution for WholeInteger<T> {
     const GROUP: usize = T::PER_BLOCK;
     const BLOCKS_PER_GROUP: u64 = 1;
 
-    fn fill(&self, mut generator: Philox, out: &mut [T]) {
-        let block = generator.next();
-        out.iter_mut().enumerate().for_each(|(i, slot)| *slot = T::whole(block, i));
+    fn fill(&self, generator: Philox, out: &mut [T]) {
+        fill_from_blocks(generator, T::PER_BLOCK, out, T::fill_whole);
     }
 }
