@@ -2,6 +2,7 @@
 
 use super::args::{indices, product};
 use super::item::{Item, contiguous, copy_row, for_item};
+use super::nd::read_strided;
 use super::rearrange::{complete_sizes, equal_parts, split_axis, unpacked_shape};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -31,6 +32,39 @@ fn piece<T: Item>(alloc: &Allocator, input: &Tensor, axis: usize, start: usize, 
     })
 }
 
+/// Runs of fewer elements are copied for all parts together.
+const SHORT_RUN: usize = 16;
+
+/// Calls `take` with each of `count` equal parts along dimension `axis`, as tensors of shape `shape` (which may lack the axis if the length of a part is one).
+fn equal_pieces<T: Item>(
+    alloc: &Allocator,
+    input: &Tensor,
+    axis: usize,
+    count: usize,
+    shape: Shape,
+    mut take: impl FnMut(usize, Tensor),
+) -> Result<()> {
+    let dims = input.shape().dims();
+    let (outer, row) = (product(&dims[..axis]), product(&dims[axis..]));
+    let (length, run) = (dims[axis] / count, row / count);
+    if outer == 1 || run >= SHORT_RUN || count < SHORT_RUN || input.num_elements() == 0 {
+        for i in 0..count {
+            take(i, piece::<T>(alloc, input, axis, i * length, length, shape.clone())?);
+        }
+        return Ok(());
+    }
+    // Each cache line has elements of many parts. All are copied to one tensor, part by part, and share its memory.
+    let source = T::items(input)?;
+    let parts = T::build(alloc, input.dtype(), [count, outer, run].into(), source, |out| {
+        read_strided(out, source, 0, &[count, outer, run], &[run as isize, row as isize, 1]);
+        Ok(())
+    })?;
+    for i in 0..count {
+        take(i, contiguous::<T>(alloc, &parts, i * outer * run, shape.clone())?);
+    }
+    Ok(())
+}
+
 fn make_split(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => from_fn(split::<T>))
 }
@@ -47,10 +81,7 @@ fn split<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let mut shape = input.shape().clone();
     shape[axis] = length;
     let input = ctx.take(1)?;
-    for i in 0..count {
-        ctx.set_output(i, piece::<T>(ctx.allocator(), &input, axis, i * length, length, shape.clone())?);
-    }
-    Ok(())
+    equal_pieces::<T>(ctx.allocator(), &input, axis, count, shape, |i, part| ctx.set_output(i, part))
 }
 
 fn make_split_v(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -95,8 +126,5 @@ fn unpack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     let input = ctx.input(0)?;
     let (axis, shape) = unpacked_shape(input.shape(), axis, count)?;
     let input = ctx.take(0)?;
-    for i in 0..count {
-        ctx.set_output(i, piece::<T>(ctx.allocator(), &input, axis, i, 1, shape.clone())?);
-    }
-    Ok(())
+    equal_pieces::<T>(ctx.allocator(), &input, axis, count, shape, |i, part| ctx.set_output(i, part))
 }

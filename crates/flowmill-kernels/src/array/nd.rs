@@ -14,6 +14,8 @@ pub type Strides = SmallVec<[isize; 8]>;
 pub const PARALLEL_MIN: usize = 1 << 16;
 /// The number of elements that one task copies.
 pub const PARALLEL_CHUNK: usize = 1 << 14;
+/// The number of bytes of a cache line.
+const CACHE_LINE: usize = 64;
 /// The edge of the square tiles in which two dimensions are exchanged: sixteen cache lines on each side.
 const TILE: usize = 16;
 
@@ -89,7 +91,10 @@ pub fn read_strided<T: Item>(out: &mut [T], source: &[T], offset: isize, dims: &
         return read_block(out, source, offset, &dims, &strides);
     }
     let inner = out.len() / outermost;
-    let rows = (PARALLEL_CHUNK / inner).max(1);
+    // Elements that are adjacent in the source, and so in a cache line, belong to one task.
+    let line = CACHE_LINE / size_of::<T>();
+    let least = if strides[0] == 1 && outermost >= 2 * line { line } else { 1 };
+    let rows = (PARALLEL_CHUNK / inner).max(least);
     parallel::chunks(out, rows * inner, |i, chunk| {
         let mut dims = dims.clone();
         dims[0] = chunk.len() / inner;
@@ -258,8 +263,9 @@ mod tests {
     #[test]
     fn a_strided_read_equals_the_element_by_element_one() {
         let source: Vec<u32> = (0..120_000).collect();
-        let cases: [(isize, &[usize], &[isize]); 12] = [
+        let cases: [(isize, &[usize], &[isize]); 13] = [
             (0, &[300, 400], &[1, 300]),
+            (0, &[40, 3000], &[1, 40]),
             (0, &[20, 30, 200], &[1, 20, 600]),
             (119_999, &[120_000], &[-1]),
             (5, &[7, 1, 3], &[0, 9, 2]),
