@@ -2,7 +2,9 @@
 
 use super::range::{FromFloats, Quantized, Range, ToFloats, integers};
 use crate::array::args::Slices;
+use crate::elementwise::{Word, for_blocks};
 use crate::from_fn::linear_from_fn;
+use flowmill_numeric::elementwise::Truncate;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, bail, bf16};
 use std::ops;
@@ -143,9 +145,9 @@ fn quantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization) -> Resul
 }
 
 /// Converts a float to an integer like x86: NaN and values out of range become the least 32-bit integer.
+#[inline(always)]
 fn converted<T: Quantized>(x: f32) -> T {
-    let wide = if (-2_147_483_648.0..2_147_483_648.0).contains(&x) { x as i32 } else { i32::MIN };
-    T::wrapped(wide)
+    T::wrapped(x.truncate32())
 }
 
 /// Flushes denormal numbers to zero, like the threads of TensorFlow's kernels.
@@ -153,10 +155,11 @@ fn flushed(x: f32) -> f32 {
     if x.is_subnormal() { 0.0 } else { x }
 }
 
-/// Applies `f` to the elements in these runs.
-fn map_runs<A: Copy, B>(runs: impl Iterator<Item = ops::Range<usize>>, x: &[A], out: &mut [B], f: impl Fn(A) -> B) {
+/// Applies `f` to the elements in these runs, on several threads if there are many.
+fn map_runs<A: Word, B: Word>(runs: impl Iterator<Item = ops::Range<usize>>, x: &[A], out: &mut [B], f: impl Fn(A) -> B + Copy + Sync) {
     for run in runs {
-        out[run.clone()].iter_mut().zip(&x[run]).for_each(|(out, &x)| *out = f(x));
+        let from = &x[run.clone()];
+        for_blocks(&mut out[run], 2, &|start, block| A::map(&from[start..][..block.len()], block, f));
     }
 }
 

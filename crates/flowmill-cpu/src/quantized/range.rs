@@ -2,11 +2,13 @@
 //! number at a time, and for whole tensors at once ([`ToFloats`], [`FromFloats`]). Each op here uses the same way as TensorFlow's, so that results
 //! agree bit for bit.
 
+use crate::elementwise::Word;
+use flowmill_numeric::elementwise::Truncate;
 use flowmill_runtime::KernelContext;
 use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail};
 
 /// The integer type that stores a quantised type.
-pub(super) trait Quantized: Element + Ord {
+pub(super) trait Quantized: Element + Word + Ord {
     /// The quantised type.
     const QUANTIZED: DType;
     const LEAST: i64;
@@ -35,6 +37,7 @@ macro_rules! quantized {
             const LEAST: i64 = <$t>::MIN as i64;
             const GREATEST: i64 = <$t>::MAX as i64;
 
+            #[inline(always)]
             fn wide(self) -> i64 {
                 i64::from(self)
             }
@@ -43,6 +46,7 @@ macro_rules! quantized {
                 x.clamp(Self::LEAST, Self::GREATEST) as $t
             }
 
+            #[inline(always)]
             fn wrapped(x: i32) -> $t {
                 x as $t
             }
@@ -50,11 +54,6 @@ macro_rules! quantized {
     };
 }
 quantized!(i8 => QI8, u8 => QU8, i16 => QI16, u16 => QU16, i32 => QI32);
-
-/// Rounds towards zero like x86: NaN and values out of range become the least integer.
-pub(super) fn truncated(x: f64) -> i64 {
-    if x >= -9_223_372_036_854_775_808.0 && x < 9_223_372_036_854_775_808.0 { x as i64 } else { i64::MIN }
-}
 
 /// The numbers that the least and the greatest integer represent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,7 +98,7 @@ impl Range {
         }
         let width = f64::from(self.max - self.min) * (T::STEPS / (T::STEPS - 1.0));
         let scale = T::STEPS / width;
-        truncated((f64::from(x) * scale).round() - (f64::from(self.min) * scale).round()).wrapping_add(T::LEAST)
+        ((f64::from(x) * scale).round() - (f64::from(self.min) * scale).round()).truncate64().wrapping_add(T::LEAST)
     }
 
     /// Returns the integer that represents a number.
@@ -162,6 +161,7 @@ impl ToFloats {
         ToFloats { first: least - T::LEAST as f32 * scale, scale }
     }
 
+    #[inline(always)]
     pub(super) fn of<T: Quantized>(self, x: T) -> f32 {
         self.first + T::wide(x) as f32 * self.scale
     }
@@ -180,10 +180,11 @@ impl FromFloats {
         FromFloats { scale, shift: (range.min * scale).round() - T::LEAST as f32 }
     }
 
+    #[inline(always)]
     pub(super) fn of<T: Quantized>(self, x: f32) -> T {
         // The greatest single-precision number that fits into a 32-bit integer.
         let greatest = (T::GREATEST as f32).min(2_147_483_520.0);
-        T::saturated(((x * self.scale).round() - self.shift).max(T::LEAST as f32).min(greatest) as i64)
+        T::wrapped(((x * self.scale).round() - self.shift).max(T::LEAST as f32).min(greatest).truncate32())
     }
 }
 

@@ -1,7 +1,8 @@
 //! `Requantize`, `RequantizationRange`, `QuantizeDownAndShrinkRange`, which convert 32-bit integers to bytes.
 
-use super::range::{FromFloats, Range, ToFloats, integers, quantized, truncated};
+use super::range::{FromFloats, Range, ToFloats, integers, quantized};
 use crate::from_fn::linear_from_fn;
+use flowmill_numeric::elementwise::Truncate;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, DType, Result, Tensor, bail};
 use std::sync::Arc;
@@ -52,9 +53,9 @@ fn to_unsigned(alloc: &Allocator, input: &Tensor, from: Range, to: Range) -> Res
     } else {
         let inverse = (255.0 / f64::from(to_width)) as f32;
         let middle = (f64::from(from.min + from.max) / 2.0) as f32;
-        let scale = truncated(255.0 * one * f64::from(from_width) / f64::from(to_width));
-        let middle = truncated(f64::from(middle * inverse * one as f32));
-        (scale, middle.wrapping_sub(truncated(one * (f64::from(to.min) * 255.0) / f64::from(to_width))))
+        let scale = (255.0 * one * f64::from(from_width) / f64::from(to_width)).truncate64();
+        let middle = (middle * inverse * one as f32).truncate64();
+        (scale, middle.wrapping_sub((one * (f64::from(to.min) * 255.0) / f64::from(to_width)).truncate64()))
     };
     let first = first.wrapping_add(1 << (SHIFT - 1));
     let x = input.as_slice::<i32>()?;
