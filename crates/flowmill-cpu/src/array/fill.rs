@@ -2,6 +2,7 @@
 
 use super::args::{Indices, indices, product, scalar_index, shape_argument};
 use super::item::{Item, for_item};
+use crate::elementwise::for_whole_parts;
 use crate::from_fn::from_fn;
 use flowmill_kernels::arithmetic::zeros_like;
 use flowmill_proto::TensorProto;
@@ -256,12 +257,15 @@ fn one_hot<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     let (on, off) = (T::items(on)?, T::items(off)?);
     let hot: Indices = indices(index)?;
     let output = T::build(ctx.allocator(), ctx.input(2)?.dtype(), shape, off, |out| {
-        out.fill(off[0].clone());
-        for (i, &hot) in hot.iter().enumerate() {
-            if let Some(hot) = usize::try_from(hot).ok().filter(|&hot| hot < depth) {
-                out[(i / suffix * depth + hot) * suffix + i % suffix] = on[0].clone();
+        for_whole_parts(out, depth * suffix, &|start, block| {
+            block.fill(off[0].clone());
+            let first = start.checked_div(depth).unwrap_or(0);
+            for (i, &hot) in hot[first..].iter().enumerate().take(block.len().checked_div(depth).unwrap_or(0)) {
+                if let Some(hot) = usize::try_from(hot).ok().filter(|&hot| hot < depth) {
+                    block[(i / suffix * depth + hot) * suffix + i % suffix] = on[0].clone();
+                }
             }
-        }
+        });
         Ok(())
     })?;
     ctx.set_output(0, output);

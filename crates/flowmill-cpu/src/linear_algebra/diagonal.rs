@@ -1,6 +1,6 @@
 //! Bands and diagonals of batches of matrices, and tensors with a diagonal.
 
-use crate::elementwise::Word;
+use crate::elementwise::{Word, for_whole_parts};
 use crate::from_fn::from_fn;
 use flowmill_kernels::array::diagonal::{Alignment, Band, band_of, diag_band, kept_diagonals};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
@@ -126,14 +126,15 @@ pub(super) fn make_band_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// Sets the elements of matrices below the lowest and above the highest diagonal that is kept to zero.
 fn clear_outside<T: Word>(matrices: &mut Tensor, (rows, columns): (usize, usize), (lower, upper): (i64, i64)) -> Result<()> {
-    for matrix in matrices.as_mut_slice::<T>()?.chunks_exact_mut((rows * columns).max(1)) {
-        for (i, row) in matrix.chunks_exact_mut(columns).enumerate() {
+    for_whole_parts(matrices.as_mut_slice::<T>()?, columns, &|start, block| {
+        for (i, row) in block.chunks_exact_mut(columns.max(1)).enumerate() {
+            let i = (start / columns + i) % rows;
             let from = if lower < 0 { 0 } else { i.saturating_sub(lower as usize).min(columns) };
             let to = if upper < 0 { columns } else { (i + upper as usize + 1).min(columns) };
             row[..from].fill(T::default());
             row[to..].fill(T::default());
         }
-    }
+    });
     Ok(())
 }
 

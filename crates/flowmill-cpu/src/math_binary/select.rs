@@ -1,7 +1,8 @@
 //! Selection between tensors, element by element.
 
+use super::{Maximum, Minimum};
 use crate::array::item::Item;
-use crate::elementwise::{CHUNK, Operand, Word, broadcast_positions, for_blocks};
+use crate::elementwise::{Binary, CHUNK, Operand, Word, broadcast_positions, for_blocks};
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use flowmill_numeric::elementwise::{Selectable, replace_unless, select};
@@ -167,9 +168,9 @@ pub(super) fn make_clip(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn clip<T: Ordered>(ctx: &mut KernelContext<'_>) -> Result<()> {
-    let (mut value, low, high) = (ctx.take_writable(0)?, ctx.take(1)?, ctx.take(2)?);
-    let shape = value.shape().clone();
-    if [&low, &high].iter().any(|bound| bound.rank() > 0 && *bound.shape() != shape) {
+    let (value, low, high) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
+    let shape = value.shape();
+    if [&low, &high].iter().any(|bound| bound.rank() > 0 && bound.shape() != shape) {
         bail!(
             InvalidArgument,
             "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. input shape: {shape} clip_value_min shape: {} clip_value_max shape: {}",
@@ -177,17 +178,8 @@ fn clip<T: Ordered>(ctx: &mut KernelContext<'_>) -> Result<()> {
             high.shape()
         );
     }
-    let lows = Operand::new(low.as_slice::<T>()?, low.shape(), &shape);
-    let highs = Operand::new(high.as_slice::<T>()?, high.shape(), &shape);
-    for_blocks(value.as_mut_slice::<T>()?, 1, &|start, block| {
-        let (mut l, mut h) = ([T::ZERO; CHUNK], [T::ZERO; CHUNK]);
-        for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
-            let (at, n) = (start + i * CHUNK, chunk.len());
-            for ((x, &l), &h) in chunk.iter_mut().zip(lows.read(at, n, &mut l)).zip(highs.read(at, n, &mut h)) {
-                *x = x.smaller(h).larger(l);
-            }
-        }
-    });
-    ctx.set_output(0, value);
+    let clipped = Binary::<T, T>::of::<Minimum>().combine(ctx.allocator(), value, high)?;
+    let clipped = Binary::<T, T>::of::<Maximum>().combine(ctx.allocator(), clipped, low)?;
+    ctx.set_output(0, clipped);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Cumulative sums, products and log-sum-exps along one axis.
 
 use super::outer_inner;
+use crate::elementwise::for_whole_parts;
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
@@ -80,18 +81,21 @@ fn compute(ctx: &mut KernelContext<'_>, direction: Direction, scan: fn(&mut Tens
     Ok(())
 }
 
-fn scan<T: Number>(x: &mut Tensor, Lanes { size, inner }: Lanes, direction: Direction, start: T, f: impl Fn(T, T) -> T) -> Result<()> {
-    let mut acc = vec![start; inner];
-    for block in x.as_mut_slice::<T>()?.chunks_exact_mut(size * inner) {
-        acc.fill(start);
-        for i in 0..size {
-            let i = if direction.reverse { size - 1 - i } else { i };
-            for (acc, x) in acc.iter_mut().zip(&mut block[i * inner..(i + 1) * inner]) {
-                let next = f(*acc, *x);
-                *x = if direction.exclusive { *acc } else { next };
-                *acc = next;
+fn scan<T: Number>(x: &mut Tensor, Lanes { size, inner }: Lanes, direction: Direction, start: T, f: impl Fn(T, T) -> T + Sync) -> Result<()> {
+    let block = size * inner;
+    for_whole_parts(x.as_mut_slice::<T>()?, block, &|_, blocks| {
+        let mut acc = vec![start; inner];
+        for block in blocks.chunks_exact_mut(block) {
+            acc.fill(start);
+            for i in 0..size {
+                let i = if direction.reverse { size - 1 - i } else { i };
+                for (acc, x) in acc.iter_mut().zip(&mut block[i * inner..(i + 1) * inner]) {
+                    let next = f(*acc, *x);
+                    *x = if direction.exclusive { *acc } else { next };
+                    *acc = next;
+                }
             }
         }
-    }
+    });
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
+use flowmill_kernels::segments::{for_bands, runs};
 use flowmill_numeric::segment::merge_rows;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, Result, Shape, bail, bf16, f16, for_dtype};
@@ -14,8 +15,10 @@ struct Rule<T> {
     start: T,
     /// The result of a segment without rows.
     empty: T,
+    /// Merges a number into the value of a segment.
+    merge: fn(T, T) -> T,
     /// Merges rows into the values of a segment, one after the other.
-    merge: fn(&mut [T], &[T]),
+    merge_rows: fn(&mut [T], &[T]),
     /// True if the result is divided by the number of rows.
     mean: bool,
 }
@@ -25,7 +28,7 @@ macro_rules! makers {
         $(
             $(#[$doc])*
             pub(super) fn $name(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-                for_dtype!(init.dtype("T")?, [$($t),*], T => from_fn(|ctx| $run(ctx, Rule { start: T::$start, empty: T::$empty, merge: |to, rows| merge_rows(to, rows, T::$merge), mean: $mean })), _ => init.unsupported())
+                for_dtype!(init.dtype("T")?, [$($t),*], T => from_fn(|ctx| $run(ctx, Rule { start: T::$start, empty: T::$empty, merge: T::$merge, merge_rows: |to, rows| merge_rows(to, rows, T::$merge), mean: $mean })), _ => init.unsupported())
             }
         )*
     };
@@ -77,29 +80,22 @@ fn sorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
     shape[0] = segments;
     shape.checked_num_elements()?;
     let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
-    let target = out.as_mut_slice::<T>()?;
-    target.fill(rule.empty);
+    let runs = runs(&ids, segments)?;
     let width = data.num_elements().checked_div(rows).unwrap_or(0);
     let x = data.as_slice::<T>()?;
-    let mut first = 0;
-    while first < rows {
-        let id = ids[first];
-        let end = first + ids[first..].iter().take_while(|&&i| i == id).count();
-        if ids.get(end).is_some_and(|&next| next < id) {
-            bail!(InvalidArgument, "segment ids are not increasing");
+    for_bands(out.as_mut_slice::<T>()?, width, x.len(), &|band, target| {
+        target.fill(rule.empty);
+        let first = runs.partition_point(|(id, _)| *id < band.start);
+        for (id, run) in runs[first..].iter().take_while(|(id, _)| *id < band.end) {
+            let y = &mut target[(id - band.start) * width..][..width];
+            y.fill(rule.start);
+            (rule.merge_rows)(y, &x[run.start * width..run.end * width]);
+            if rule.mean {
+                let count = T::from_count(run.len()).widen();
+                y.iter_mut().for_each(|y| *y = T::narrow(y.widen().over(count)));
+            }
         }
-        if id < 0 || id as usize >= segments {
-            bail!(InvalidArgument, "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' input is not sorted.");
-        }
-        let y = &mut target[id as usize * width..(id as usize + 1) * width];
-        y.fill(rule.start);
-        (rule.merge)(y, &x[first * width..end * width]);
-        if rule.mean {
-            let count = T::from_count(end - first).widen();
-            y.iter_mut().for_each(|y| *y = T::narrow(y.widen().over(count)));
-        }
-        first = end;
-    }
+    });
     ctx.set_output(0, out);
     Ok(())
 }
@@ -131,19 +127,29 @@ fn unsorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()>
     shape.checked_num_elements()?;
     let width: usize = inner.iter().product();
     let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
-    let target = out.as_mut_slice::<T>()?;
-    target.fill(rule.empty);
-    let x = data.as_slice::<T>()?;
-    for (i, id) in ids.to_i64_vec()?.into_iter().enumerate() {
-        if id < 0 {
-            continue;
-        }
-        if id >= count {
-            bail!(InvalidArgument, "segment_ids{} = {id} is out of range [0, {count})", place_of(ctx.input(1)?.shape(), i));
-        }
-        let y = &mut target[id as usize * width..(id as usize + 1) * width];
-        (rule.merge)(y, &x[i * width..(i + 1) * width]);
+    let numbers = ids.to_i64_vec()?;
+    if let Some(i) = numbers.iter().position(|&id| id >= count) {
+        bail!(InvalidArgument, "segment_ids{} = {} is out of range [0, {count})", place_of(ids.shape(), i), numbers[i]);
     }
+    let x = data.as_slice::<T>()?;
+    for_bands(out.as_mut_slice::<T>()?, width, x.len(), &|band, target| {
+        target.fill(rule.empty);
+        // Negative ids are in no band.
+        let in_band = |id: i64| (id as usize).checked_sub(band.start).filter(|&row| row < band.len());
+        if width == 1 {
+            for (&id, &x) in numbers.iter().zip(x) {
+                if let Some(row) = in_band(id) {
+                    target[row] = (rule.merge)(target[row], x);
+                }
+            }
+        } else {
+            for (i, &id) in numbers.iter().enumerate() {
+                if let Some(row) = in_band(id) {
+                    (rule.merge_rows)(&mut target[row * width..][..width], &x[i * width..][..width]);
+                }
+            }
+        }
+    });
     ctx.set_output(0, out);
     Ok(())
 }

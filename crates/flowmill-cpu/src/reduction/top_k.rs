@@ -1,6 +1,7 @@
 //! The greatest elements of rows: `TopKV2`, `ApproxTopK`, `InTopKV2`, `NthElement`.
 
 use crate::array::permuted;
+use crate::elementwise::for_blocks;
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use crate::parallel;
@@ -224,15 +225,19 @@ pub(super) fn make_in_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "First dimension of predictions {rows} must match length of targets {}", targets.num_elements());
         }
         let x = predictions.as_slice::<f32>()?;
-        let in_top = |(row, target): (usize, i64)| {
+        let targets = targets.to_i64_vec()?;
+        let in_top = |row: usize| {
+            let target = targets[row];
             let row = &x[row * classes..(row + 1) * classes];
             let Some(&value) = usize::try_from(target).ok().and_then(|t| row.get(t)) else { return false };
             // Both without branches, so that they are vector loops.
             let is_finite = row.iter().fold(true, |all, x| all & x.is_finite());
             is_finite && row.iter().map(|&x| i64::from(x > value)).sum::<i64>() < k
         };
-        let found: Vec<bool> = targets.to_i64_vec()?.into_iter().enumerate().map(in_top).collect();
-        let out = ctx.allocator().vector(&found)?;
+        let mut out = ctx.allocator().uninit(DType::Bool, [rows])?;
+        for_blocks(out.as_mut_slice::<bool>()?, classes, &|start, block| {
+            block.iter_mut().enumerate().for_each(|(i, found)| *found = in_top(start + i));
+        });
         ctx.set_output(0, out);
         Ok(())
     })

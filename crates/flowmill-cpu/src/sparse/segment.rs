@@ -3,7 +3,7 @@
 use crate::from_fn::linear_from_fn;
 use crate::number::Number;
 use crate::parallel;
-use flowmill_kernels::segments::rows_and_segments;
+use flowmill_kernels::segments::{rows_and_segments, runs};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, bail, bf16, f16, for_dtype};
 use std::ops::Range;
@@ -137,27 +137,6 @@ fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> O
     }
     ctx.set_output(0, out);
     Ok(())
-}
-
-/// Returns the segments that have rows, and their ranges in the list; segment ids must ascend.
-fn runs(ids: &[i64], segments: usize) -> Result<Vec<(usize, Range<usize>)>> {
-    let mut runs = Vec::new();
-    let mut first = 0;
-    while first < ids.len() {
-        let id = ids[first];
-        let end = first + ids[first..].iter().take_while(|&&i| i == id).count();
-        if ids.get(end).is_some_and(|&next| next < id) {
-            bail!(InvalidArgument, "segment ids are not increasing");
-        }
-        match usize::try_from(id).ok().filter(|&id| id < segments) {
-            Some(id) => runs.push((id, first..end)),
-            None => {
-                bail!(InvalidArgument, "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' input is not sorted.")
-            }
-        }
-        first = end;
-    }
-    Ok(runs)
 }
 
 /// Makes the kernel of a gradient: of all rows, or if `of_used_rows`, in the second version, only of rows that are in a segment, whose indices are

@@ -73,3 +73,18 @@ fn tensors_with_a_diagonal() {
     check(call("DiagPart", "", vec![square]), &[2, 2], &[0.0, 5.0, 10.0, 15.0]);
     assert!(call("DiagPart", "", vec![matrix()]).unwrap_err().message().contains("Invalid shape [3,4]: dimensions 0 and 1 do not match."));
 }
+
+#[test]
+fn bands_of_large_matrices() {
+    let (batch, rows, columns) = (7, 130, 90);
+    let x: Vec<f32> = (0..batch * rows * columns).map(|i| 1.0 + i as f32).collect();
+    for (lower, upper) in [(3, 20), (0, -1), (-1, 5), (100, 0)] {
+        let matrices = Tensor::from_slice([batch, rows, columns], &x).unwrap();
+        let band = call("MatrixBandPart", "", vec![matrices, Tensor::scalar(lower), Tensor::scalar(upper)]).unwrap();
+        for (i, &found) in band.as_slice::<f32>().unwrap().iter().enumerate() {
+            let (row, column) = ((i / columns % rows) as i64, (i % columns) as i64);
+            let is_kept = (lower < 0 || row - column <= lower) && (upper < 0 || column - row <= upper);
+            assert_eq!(found, if is_kept { x[i] } else { 0.0 }, "element {i} with {lower} and {upper}");
+        }
+    }
+}

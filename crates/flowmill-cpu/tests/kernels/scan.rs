@@ -31,3 +31,24 @@ fn bad_axes() {
     let error = scan::<f32>("Cumsum", Tensor::zeros(DType::F32, [2, 3]).unwrap(), 2, false, false).unwrap_err();
     assert!(error.message().contains("ScanOp: Expected scan axis in the range [-2, 2), but got 2"), "{error}");
 }
+
+#[test]
+fn large_tensors_are_scanned_block_by_block() {
+    let x: Vec<i64> = (0..90 * 40 * 30).map(|i| i * 7919 % 1009 - 500).collect();
+    for (axis, inner, size) in [(0, 1200, 90), (1, 30, 40), (2, 1, 30)] {
+        for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
+            let found = scan::<i64>("Cumsum", Tensor::from_slice([90, 40, 30], &x).unwrap(), axis, exclusive, reverse).unwrap();
+            for (i, found) in found.iter().enumerate().step_by(11) {
+                let at = i / inner % size;
+                let first = i - at * inner;
+                let range = match (exclusive, reverse) {
+                    (false, false) => 0..at + 1,
+                    (true, false) => 0..at,
+                    (false, true) => at..size,
+                    (true, true) => at + 1..size,
+                };
+                assert_eq!(*found, range.map(|k| x[first + k * inner]).sum::<i64>(), "element {i} along axis {axis}");
+            }
+        }
+    }
+}

@@ -133,6 +133,19 @@ fn calls() -> Vec<Forking> {
     call("conv/separable.rs", "_FusedSeparableConv2D", steps(one).into_iter().chain(counts).chain(functions).collect(), separable);
     call("elementwise/mod.rs", "Exp", vec![float()], vec![f(&[1 << 17])]);
     call("elementwise/mod.rs", "AddV2", vec![float()], vec![f(&[500, 400]), f(&[400])]);
+    for axis in [0, 1, 2] {
+        call("elementwise/mod.rs", "Cumsum", vec![float(), ("Tidx", ty(DType::I32))], vec![f(&[70, 90, 80]), Tensor::scalar(axis)]);
+    }
+    let band = vec![float(), ("Tindex", ty(DType::I64))];
+    call("elementwise/mod.rs", "MatrixBandPart", band, vec![f(&[7, 130, 90]), Tensor::scalar(3i64), Tensor::scalar(20i64)]);
+    for axis in [0i64, 1, -1] {
+        let attrs = vec![float(), ("TI", ty(DType::I64)), ("axis", axis.into())];
+        let inputs = vec![l(&numbers(3000, 41)).reshaped([60, 50]).unwrap(), Tensor::scalar(40i32), Tensor::scalar(2f32), Tensor::scalar(-1f32)];
+        call("elementwise/mod.rs", "OneHot", attrs, inputs);
+    }
+    let targets = l(&numbers(2000, 60));
+    call("elementwise/mod.rs", "InTopKV2", vec![("T", ty(DType::I64))], vec![f(&[2000, 60]), targets, Tensor::scalar(5i64)]);
+    call("elementwise/mod.rs", "QuantizeV2", vec![("T", ty(DType::QU8))], vec![f(&[300, 500]), Tensor::scalar(-1.5f32), Tensor::scalar(1.2f32)]);
     let fused = vec![float(), ("pieces", ints(&[0, 1, 0, 1])), ("program", strings(&["Exp 0", "Mul 2 1"])), ("outputs", ints(&[3]))];
     call("fused/blocks.rs", "_FusedElementwise", fused, vec![f(&[500, 400]), f(&[400])]);
     let rows = [("N", 2i64.into()), ("num_epilogue", 0i64.into()), ("fused_ops", strings(&[]))];
@@ -249,6 +262,8 @@ fn calls() -> Vec<Forking> {
     }
     let gamma = vec![("S", ty(DType::I32)), ("T", ty(DType::F32)), ("seed", 3i64.into()), ("seed2", 5i64.into())];
     call("random/gamma.rs", "RandomGamma", gamma, vec![i(&[300]), Tensor::vector(&[0.5f32; 100]).unwrap()]);
+    let classes = vec![float(), ("seed", 3i64.into()), ("seed2", 5i64.into()), ("output_dtype", ty(DType::I64))];
+    call("random/categorical.rs", "Multinomial", classes, vec![f(&[90, 400]), Tensor::scalar(7i32)]);
     let scalars = [20, 5000, 3].map(Tensor::scalar).to_vec();
     let bytes: Vec<u8> = (0..4 * 60 * 50 * 3).map(|i| (i * 7 % 251) as u8).collect();
     let bytes = Tensor::from_slice([4, 60, 50, 3], &bytes).unwrap().bitcast(DType::QU8).unwrap();
@@ -275,6 +290,16 @@ fn calls() -> Vec<Forking> {
     }
     let mut segments = numbers(5000, 400);
     segments.sort_unstable();
+    let scattered = l(&numbers(5000, 400).iter().map(|id| id - 1).collect::<Vec<_>>());
+    for (op, width) in [("UnsortedSegmentSum", 50), ("UnsortedSegmentProd", 20), ("UnsortedSegmentMax", 14)] {
+        let attrs = vec![float(), ("Tindices", ty(DType::I64)), ("Tnumsegments", ty(DType::I32))];
+        call("segments.rs", op, attrs, vec![f(&[5000, width]), scattered.clone(), Tensor::scalar(401i32)]);
+    }
+    let attrs = vec![float(), ("Tindices", ty(DType::I64)), ("Tnumsegments", ty(DType::I32))];
+    call("segments.rs", "UnsortedSegmentSum", attrs, vec![f(&[70_000]), l(&numbers(70_000, 400)), Tensor::scalar(400i32)]);
+    for op in ["SegmentSum", "SegmentMean", "SegmentMin"] {
+        call("segments.rs", op, vec![float(), ("Tindices", ty(DType::I64))], vec![f(&[5000, 50]), l(&segments)]);
+    }
     for op in ["SparseSegmentSum", "SparseSegmentMean"] {
         call("sparse/segment.rs", op, vec![float()], vec![f(&[1000, 50]), l(&numbers(5000, 1000)), l(&segments)]);
     }

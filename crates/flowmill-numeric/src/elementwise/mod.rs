@@ -37,6 +37,16 @@ pub fn for_blocks<D: Send>(out: &mut [D], cost: usize, body: &(dyn Fn(usize, &mu
     parallel::chunks(out, block, |i, chunk| body(i * block, chunk));
 }
 
+/// Calls `body(start, parts)` for blocks that cover `out` and consist of whole parts of `part` elements, on several threads if `out` is large.
+pub fn for_whole_parts<D: Send>(out: &mut [D], part: usize, body: &(dyn Fn(usize, &mut [D]) + Sync)) {
+    if out.len() < PARALLEL_MIN {
+        body(0, out);
+        return;
+    }
+    let block = (BLOCK / part.max(1)).max(1) * part;
+    parallel::chunks(out, block, |i, chunk| body(i * block, chunk));
+}
+
 /// Copies `chunk` to `buffer`, which is at least as long, and returns the copy as elements of `A` if that is the same type as `D`, otherwise `None`.
 fn copy_as<'b, A: Word, D: Word, const N: usize>(chunk: &[D], buffer: &'b mut [D; N]) -> Option<&'b [A]> {
     buffer[..chunk.len()].copy_from_slice(chunk);

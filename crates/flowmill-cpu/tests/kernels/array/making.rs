@@ -194,3 +194,20 @@ fn quantize_and_dequantize_rounds_to_the_grid() {
         .run1();
     assert_eq!(by_channel.unwrap(), t([2, 2], &[-1.0f32, -0.501_968_5, 0.296875, 0.75]));
 }
+
+#[test]
+fn large_one_hot_tensors_are_filled_block_by_block() {
+    let indices: Vec<i32> = (0..60 * 50).map(|i| i * 7919 % 43 - 1).collect();
+    for axis in 0..3 {
+        let input = Tensor::from_slice([60, 50], &indices).unwrap();
+        let hot = call("OneHot", DType::I32).attr("axis", axis).inputs(vec![input, s(40), s(7), s(-1)]).run1().unwrap();
+        let suffix = [3000, 50, 1][axis as usize];
+        let hot = hot.as_slice::<i32>().unwrap();
+        assert_eq!(hot.len(), 60 * 50 * 40);
+        for (i, &found) in hot.iter().enumerate() {
+            let (outer, depth, inner) = (i / suffix / 40, i / suffix % 40, i % suffix);
+            let want = if indices[outer * suffix + inner] == depth as i32 { 7 } else { -1 };
+            assert_eq!(found, want, "element {i} along axis {axis}");
+        }
+    }
+}
