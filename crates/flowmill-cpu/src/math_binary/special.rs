@@ -1,9 +1,9 @@
 //! Functions of two floating-point numbers.
 
-use crate::elementwise::{BinaryOp, TRANSCENDENTAL};
+use crate::elementwise::{BinaryOp, TRANSCENDENTAL, UnaryOp};
 use crate::from_fn::from_fn;
+use crate::math_unary::Log;
 use crate::number::{Number, complex_log_1p};
-use crate::simd::unary;
 use crate::special;
 use flowmill_numeric::elementwise::inverse_trigonometric;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
@@ -38,24 +38,22 @@ real_ops! {
 
 /// `a log b`, or zero if `a` is zero.
 pub(super) struct Xlogy;
-real_ops!(@each [f64] Xlogy, TRANSCENDENTAL, |a, b| if a == 0.0 { 0.0 } else { a * b.ln() });
 real_ops!(@each [f16, bf16] Xlogy, TRANSCENDENTAL, |a, b| Self::Out::from_f32(<Xlogy as BinaryOp<f32>>::apply(a.to_f32(), b.to_f32())));
 
-impl BinaryOp<f32> for Xlogy {
-    type Out = f32;
-    const COST: usize = TRANSCENDENTAL;
-
-    fn apply(a: f32, b: f32) -> f32 {
-        let mut y = [0.0];
-        Self::zip(&[a], &[b], &mut y);
-        y[0]
-    }
-
-    fn zip(a: &[f32], b: &[f32], dst: &mut [f32]) {
-        unary::log(dst, b);
-        dst.iter_mut().zip(a).for_each(|(y, &a)| *y = if a == 0.0 { 0.0 } else { a * *y });
-    }
+macro_rules! products_with_logarithms {
+    ($($t:ty),*) => {
+        $(impl BinaryOp<$t> for Xlogy {
+            type Out = $t;
+            const COST: usize = TRANSCENDENTAL;
+            fn apply(a: $t, b: $t) -> $t { if a == 0.0 { 0.0 } else { a * <Log as UnaryOp<$t>>::apply(b) } }
+            fn zip(a: &[$t], b: &[$t], dst: &mut [$t]) {
+                <Log as UnaryOp<$t>>::map(b, dst);
+                dst.iter_mut().zip(a).for_each(|(y, &a)| *y = if a == 0.0 { 0.0 } else { a * *y });
+            }
+        })*
+    };
 }
+products_with_logarithms!(f32, f64);
 
 /// The angle of the point `(b, a)` in radians.
 pub(super) struct Atan2;

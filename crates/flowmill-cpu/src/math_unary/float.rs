@@ -6,14 +6,15 @@ use crate::elementwise::{TRANSCENDENTAL, UnaryOp};
 use crate::number::{complex_log_1p, map_widened, scaled_quotient};
 use crate::simd::unary;
 use crate::special;
-use flowmill_numeric::elementwise::inverse_trigonometric;
+use flowmill_numeric::elementwise::{double, inverse_trigonometric};
 use flowmill_tensor::{Complex, bf16, f16};
 
 /// The cost of a function that has a vectorised form for `f32`, in simple operations.
 const VECTORISED: usize = 3;
 
 /// Declares an op: its name, its cost, its function on `f32` and `f64`, the vectorised form that `f32` has instead (whose bits do not
-/// depend on the length, so that scalars and tensors agree), and the function on complex numbers.
+/// depend on the length, so that scalars and tensors agree), and the function on complex numbers. With a vectorised form, the first function is only
+/// that of `f64`.
 macro_rules! float_ops {
     ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, simd $simd:ident $in_place:ident)? $(, complex |$z:ident| $complex:expr)?;)*) => {
         $(
@@ -123,17 +124,17 @@ float_ops! {
     /// One over x.
     Reciprocal, 1, |x| 1.0 / x, complex |z| scaled_quotient(Complex::from(1.0), z);
     /// The exponential function.
-    Exp, TRANSCENDENTAL, |x| x.exp(), simd exp exp_in_place, complex |z| z.exp();
+    Exp, TRANSCENDENTAL, |x| double::exp(x), simd exp exp_in_place, complex |z| z.exp();
     /// `exp(x) - 1` without cancellation.
-    Expm1, TRANSCENDENTAL, |x| x.exp_m1(), simd expm1 expm1_in_place, complex |z| {
+    Expm1, TRANSCENDENTAL, |x| double::expm1(x), simd expm1 expm1_in_place, complex |z| {
         // exp(a + ib) - 1 = expm1(a) cos b - 2 sin²(b / 2) + i exp(a) sin b
         let half = (z.im / 2.0).sin();
         Complex::new(z.re.exp_m1() * z.im.cos() - 2.0 * half * half, z.re.exp() * z.im.sin())
     };
     /// The natural logarithm.
-    Log, TRANSCENDENTAL, |x| x.ln(), simd log log_in_place, complex |z| z.ln();
+    Log, TRANSCENDENTAL, |x| double::log(x), simd log log_in_place, complex |z| z.ln();
     /// `log(1 + x)` without cancellation.
-    Log1p, TRANSCENDENTAL, |x| x.ln_1p(), simd log1p log1p_in_place, complex |z| complex_log_1p(z);
+    Log1p, TRANSCENDENTAL, |x| double::log1p(x), simd log1p log1p_in_place, complex |z| complex_log_1p(z);
     /// Sine.
     Sin, TRANSCENDENTAL, |x| x.sin(), simd sin sin_in_place, complex |z| z.sin();
     /// Cosine.
@@ -145,7 +146,7 @@ float_ops! {
     /// Hyperbolic cosine.
     Cosh, TRANSCENDENTAL, |x| x.cosh(), simd cosh cosh_in_place, complex |z| z.cosh();
     /// Hyperbolic tangent.
-    Tanh, TRANSCENDENTAL, |x| x.tanh(), simd tanh tanh_in_place, complex |z| z.tanh();
+    Tanh, TRANSCENDENTAL, |x| double::tanh(x), simd tanh tanh_in_place, complex |z| z.tanh();
     /// Inverse sine.
     Asin, TRANSCENDENTAL, |x| Special::inverse_sine(x), complex |z| z.asin();
     /// Inverse cosine.
@@ -159,7 +160,7 @@ float_ops! {
     /// Inverse hyperbolic tangent.
     Atanh, TRANSCENDENTAL, |x| x.atanh(), simd atanh atanh_in_place, complex |z| z.atanh();
     /// `1 / (1 + exp(-x))`.
-    Sigmoid, TRANSCENDENTAL, |x| 1.0 / (1.0 + (-x).exp()), simd sigmoid sigmoid_in_place, complex |z| (Complex::from(1.0) + (-z).exp()).inv();
+    Sigmoid, TRANSCENDENTAL, |x| double::sigmoid(x), simd sigmoid sigmoid_in_place, complex |z| (Complex::from(1.0) + (-z).exp()).inv();
     /// The error function.
     Erf, TRANSCENDENTAL, |x| Special::erf(x), simd erf erf_in_place;
     /// One minus the error function.

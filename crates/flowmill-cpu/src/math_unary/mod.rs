@@ -5,7 +5,7 @@ mod complex;
 mod float;
 mod gradients;
 
-pub(crate) use float::Sigmoid;
+pub(crate) use float::{Exp, Expm1, Log, Log1p, Sigmoid};
 
 use crate::elementwise::{Function, binary, unary};
 use arithmetic::{Abs, Invert, IsFinite, IsInf, IsNan, LogicalNot, Neg, PopulationCount, Sign, Square};

@@ -2,10 +2,11 @@
 
 use crate::elementwise::{BinaryOp, Function, Operands, TRANSCENDENTAL, UnaryOp, binary, for_blocks, unary};
 use crate::from_fn::from_fn;
+use crate::math_unary::{Exp, Expm1, Log1p, Sigmoid};
 use crate::number::{Number, Ordered, map_widened};
 use crate::simd::unary as simd;
 use flowmill_graph::ElementwiseFunction;
-use flowmill_numeric::elementwise::Word;
+use flowmill_numeric::elementwise::{Word, double, map_in_place};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -92,14 +93,16 @@ const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 const SELU_SCALE_ALPHA: f64 = 1.758_099_340_847_376_6;
 
 macro_rules! activations {
-    ($($(#[$doc:meta])* $op:ident, |$x:ident| $body:expr, f32 $apply:expr, $map:expr;)*) => {
+    ($($(#[$doc:meta])* $op:ident, |$x:ident| $body:expr $(, f64 $map_f64:expr)?, f32 $apply:expr, $map:expr;)*) => {
         $(
             $(#[$doc])*
             struct $op;
             impl UnaryOp<f64> for $op {
                 type Out = f64;
                 const COST: usize = TRANSCENDENTAL;
+                #[inline(always)]
                 fn apply($x: f64) -> f64 { $body }
+                $(fn map(src: &[f64], dst: &mut [f64]) { $map_f64(dst, src) })?
             }
             impl UnaryOp<f32> for $op {
                 type Out = f32;
@@ -139,17 +142,33 @@ fn map_selu(dst: &mut [f32], src: &[f32]) {
     }
 }
 
+/// Computes `scale (exp(x) - 1)` below zero, otherwise `slope x`.
+fn map_elu_f64(dst: &mut [f64], src: &[f64], scale: f64, slope: f64) {
+    <Expm1 as UnaryOp<f64>>::map(src, dst);
+    for (y, &x) in dst.iter_mut().zip(src) {
+        *y = if x < 0.0 { scale * *y } else { slope * x };
+    }
+}
+
+/// Computes `log(1 + exp(x))` by the loops of other ops, in the operations of `Softplus`.
+fn map_softplus_f64(dst: &mut [f64], src: &[f64]) {
+    dst.iter_mut().zip(src).for_each(|(y, x)| *y = -x.abs());
+    map_in_place::<f64, f64>(<Exp as UnaryOp<f64>>::map, 1, dst);
+    map_in_place::<f64, f64>(<Log1p as UnaryOp<f64>>::map, 1, dst);
+    dst.iter_mut().zip(src).for_each(|(y, &x)| *y += if x > 0.0 { x } else { 0.0 });
+}
+
 fn softsign(x: f32) -> f32 {
     x / (1.0 + x.abs())
 }
 
 activations! {
     /// `exp(x) - 1` below zero, otherwise x.
-    Elu, |x| if x < 0.0 { x.exp_m1() } else { x }, f32 |x| one(simd::elu_in_place, x), simd::elu;
+    Elu, |x| if x < 0.0 { double::expm1(x) } else { x }, f64 |dst, src| map_elu_f64(dst, src, 1.0, 1.0), f32 |x| one(simd::elu_in_place, x), simd::elu;
     /// `Elu`, scaled so that means and variances are kept.
-    Selu, |x| if x < 0.0 { SELU_SCALE_ALPHA * x.exp_m1() } else { SELU_SCALE * x }, f32 |x| selu(x, one(simd::expm1_in_place, x)), map_selu;
+    Selu, |x| if x < 0.0 { SELU_SCALE_ALPHA * double::expm1(x) } else { SELU_SCALE * x }, f64 |dst, src| map_elu_f64(dst, src, SELU_SCALE_ALPHA, SELU_SCALE), f32 |x| selu(x, one(simd::expm1_in_place, x)), map_selu;
     /// `log(1 + exp(x))`.
-    Softplus, |x| x.max(0.0) + (-x.abs()).exp().ln_1p() + (x - x), f32 |x| one(simd::softplus_in_place, x), simd::softplus;
+    Softplus, |x| double::log1p(double::exp(-x.abs())) + if x > 0.0 { x } else { 0.0 }, f64 map_softplus_f64, f32 |x| one(simd::softplus_in_place, x), simd::softplus;
     /// `x / (1 + |x|)`.
     Softsign, |x| x / (1.0 + x.abs()), f32 softsign, |dst, src| f32::map(src, dst, softsign);
 }
@@ -233,27 +252,25 @@ gradients! {
     SoftsignGrad, 1, |g, x| g / ((1.0 + x.abs()) * (1.0 + x.abs()));
 }
 
-/// `g / (1 + exp(-x))`.
+/// `g sigmoid(x)`.
 struct SoftplusGrad;
-gradients!(@each [f64] SoftplusGrad, TRANSCENDENTAL, |g, x| g / ((-x).exp() + 1.0));
 gradients!(@each [f16, bf16] SoftplusGrad, TRANSCENDENTAL, |g, x| Number::narrow(<SoftplusGrad as BinaryOp<f32>>::apply(g.to_f32(), x.to_f32())));
 
-impl BinaryOp<f32> for SoftplusGrad {
-    type Out = f32;
-    const COST: usize = TRANSCENDENTAL;
-    const OPERANDS: Operands = Operands::SameShape;
-
-    fn apply(g: f32, x: f32) -> f32 {
-        let mut y = [0.0];
-        Self::zip(&[g], &[x], &mut y);
-        y[0]
-    }
-
-    fn zip(g: &[f32], x: &[f32], dst: &mut [f32]) {
-        simd::sigmoid(dst, x);
-        dst.iter_mut().zip(g).for_each(|(y, g)| *y *= g);
-    }
+macro_rules! softplus_gradients {
+    ($($t:ty),*) => {
+        $(impl BinaryOp<$t> for SoftplusGrad {
+            type Out = $t;
+            const COST: usize = TRANSCENDENTAL;
+            const OPERANDS: Operands = Operands::SameShape;
+            fn apply(g: $t, x: $t) -> $t { g * <Sigmoid as UnaryOp<$t>>::apply(x) }
+            fn zip(g: &[$t], x: &[$t], dst: &mut [$t]) {
+                <Sigmoid as UnaryOp<$t>>::map(x, dst);
+                dst.iter_mut().zip(g).for_each(|(y, g)| *y *= g);
+            }
+        })*
+    };
 }
+softplus_gradients!(f32, f64);
 
 /// The gradient of `Selu`, from its output.
 struct SeluGrad;

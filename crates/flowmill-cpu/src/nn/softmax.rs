@@ -1,11 +1,13 @@
 //! `Softmax`, `LogSoftmax` and `L2Loss`.
 
-use crate::elementwise::{PARALLEL_MIN, Word};
+use crate::elementwise::{PARALLEL_MIN, UnaryOp, Word};
 use crate::from_fn::from_fn;
+use crate::math_unary::Exp;
 use crate::number::Number;
 use crate::parallel;
 use crate::reduction::{row_max, row_sum, sum_of_squares};
 use crate::simd::rows;
+use flowmill_numeric::elementwise::map_in_place;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -20,14 +22,16 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 pub(super) fn shift(row: &mut [f64]) -> (Vec<f64>, f64) {
     let max = row_max(row);
     row.iter_mut().for_each(|x| *x -= max);
-    let exponentials: Vec<f64> = row.iter().map(|x| x.exp()).collect();
+    let mut exponentials = vec![0.0; row.len()];
+    <Exp as UnaryOp<f64>>::map(row, &mut exponentials);
     let sum = row_sum(&exponentials);
     (exponentials, sum)
 }
 
 fn softmax_row(row: &mut [f64]) {
     let max = row_max(row);
-    row.iter_mut().for_each(|x| *x = (*x - max).exp());
+    row.iter_mut().for_each(|x| *x -= max);
+    map_in_place::<f64, f64>(<Exp as UnaryOp<f64>>::map, 1, row);
     let scale = 1.0 / row_sum(row);
     row.iter_mut().for_each(|x| *x *= scale);
 }
