@@ -3,6 +3,7 @@
 
 use crate::half_bits;
 use crate::word::Word;
+use flowmill_numeric::elementwise::complex::ComplexFunctions;
 use flowmill_numeric::float16::Float16;
 use flowmill_tensor::{Complex, DType, bf16, f16, for_dtype};
 use num_traits::Float;
@@ -54,6 +55,10 @@ pub trait Number: Word {
     fn zip_rounded(a: &[Self], b: &[Self], dst: &mut [Self], f: impl Fn(Self, Self) -> Self, in_f32: fn(&[f32], &[f32], &mut [f32])) {
         let _ = in_f32;
         Self::zip(a, b, dst, f);
+    }
+    /// Computes `dst[i] = a[i].over(b[i])`. A type for which blocks are faster computes it by `in_f32`, the function of `f32`.
+    fn zip_over(a: &[Self], b: &[Self], dst: &mut [Self], in_f32: fn(&[f32], &[f32], &mut [f32])) {
+        Self::zip_rounded(a, b, dst, Self::over, in_f32);
     }
 }
 
@@ -228,10 +233,11 @@ macro_rules! floats {
             }
         }
         impl Number for Complex<$t> {
-            plain_arithmetic!(Complex<$t>, |a, b| {
-                let quotient = scaled_quotient(a, b);
-                if quotient.re.is_nan() && quotient.im.is_nan() { quotient_of_extremes(a, b) } else { quotient }
-            });
+            plain_arithmetic!(Complex<$t>, |a, b| checked_quotient(a, b, a.usual_quotient(b)));
+            fn zip_over(a: &[Self], b: &[Self], dst: &mut [Self], _: fn(&[f32], &[f32], &mut [f32])) {
+                Self::usual_quotients(a, b, dst);
+                dst.iter_mut().zip(a).zip(b).for_each(|((q, a), b)| *q = checked_quotient(*a, *b, *q));
+            }
             const ZERO: Self = Complex::new(0.0, 0.0);
             const ONE: Self = Complex::new(1.0, 0.0);
             fn from_count(n: usize) -> Self { Complex::new(n as $t, 0.0) }
@@ -257,13 +263,6 @@ fn rank_of_float(x: f64) -> u64 {
     }
 }
 
-/// Returns `a / b`, scaled by the larger part of `b` so that its square neither overflows nor underflows.
-pub fn scaled_quotient<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
-    let scale = b.re.abs().max(b.im.abs());
-    let unit = b.unscale(scale);
-    (a * unit.conj()).unscale(unit.norm_sqr()).unscale(scale)
-}
-
 /// Returns `log(1 + z)` without cancellation.
 pub fn complex_log_1p<F: Float>(z: Complex<F>) -> Complex<F> {
     let two = F::one() + F::one();
@@ -274,8 +273,16 @@ pub fn complex_log_1p<F: Float>(z: Complex<F>) -> Complex<F> {
     Complex::new((z.re * (two + z.re) + z.im * z.im).ln_1p() / two, z.im.atan2(F::one() + z.re))
 }
 
+/// Returns `quotient`, which the usual formula produced for `a / b`, unless both parts are NaN.
+#[inline(always)]
+fn checked_quotient<F: Float>(a: Complex<F>, b: Complex<F>, quotient: Complex<F>) -> Complex<F> {
+    if quotient.re.is_nan() && quotient.im.is_nan() { quotient_of_extremes(a, b) } else { quotient }
+}
+
 /// Returns `a / b` when the usual formula produces NaN: infinity for a zero divisor, zero for an infinite one, as annex G of the C standard
 /// requires.
+#[cold]
+#[inline(never)]
 fn quotient_of_extremes<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
     let unit = |x: F| if x.is_infinite() { F::one().copysign(x) } else { F::zero().copysign(x) };
     if b.re.is_zero() && b.im.is_zero() && !(a.re.is_nan() && a.im.is_nan()) {

@@ -56,12 +56,22 @@ for_all! {
     Add: Number, |a, b| a.plus(b), rounded_once;
     Sub: Number, |a, b| a.minus(b), rounded_once;
     Mul: Number, |a, b| a.times(b), rounded_once;
-    RealDiv: Number, |a, b| a.over(b), rounded_once;
     DivNoNan: Number, |a, b| a.over_no_nan(b);
     MulNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.times(b) };
     Maximum: Ordered, |a, b| a.larger(b), rounded_once;
     Minimum: Ordered, |a, b| a.smaller(b), rounded_once;
     SquaredDifference: Number, |a, b| { let d = a.minus(b); d.conj().times(d) };
+}
+
+impl<T: Number> BinaryOp<T> for RealDiv {
+    type Out = T;
+    #[inline(always)]
+    fn apply(a: T, b: T) -> T {
+        a.over(b)
+    }
+    fn zip(a: &[T], b: &[T], dst: &mut [T]) {
+        T::zip_over(a, b, dst, <RealDiv as BinaryOp<f32>>::zip);
+    }
 }
 
 /// Checks for zero divisors. If there are no dividends, nothing is divided and every divisor is accepted.

@@ -1,6 +1,7 @@
 //! Parts of complex numbers.
 
 use crate::elementwise::{TRANSCENDENTAL, UnaryOp, unary_kernel};
+use flowmill_numeric::elementwise::complex::modulus;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, DType, Result, for_dtype};
 use std::sync::Arc;
@@ -34,8 +35,10 @@ parts! {
     Real, 1, |z| z.re;
     Imag, 1, |z| z.im;
     Angle, TRANSCENDENTAL, |z| z.im.atan2(z.re);
-    ComplexAbs, 4, |z| z.re.hypot(z.im);
 }
+
+parts!(@each ComplexAbs, 4, |z| modulus(z), f32);
+parts!(@each ComplexAbs, 4, |z| z.re.hypot(z.im), f64);
 
 impl UnaryOp<Complex<f32>> for Conj {
     type Out = Complex<f32>;

@@ -3,9 +3,10 @@
 //! The 16-bit types are computed in `float32` and rounded once.
 
 use crate::elementwise::{TRANSCENDENTAL, UnaryOp};
-use crate::number::{complex_log_1p, map_widened, scaled_quotient};
+use crate::number::{complex_log_1p, map_widened};
 use crate::simd::unary;
 use crate::special;
+use flowmill_numeric::elementwise::complex::{self, ComplexFunctions};
 use flowmill_numeric::elementwise::{double, inverse_trigonometric};
 use flowmill_tensor::{Complex, bf16, f16};
 
@@ -14,16 +15,16 @@ const VECTORISED: usize = 3;
 
 /// Declares an op: its name, its cost, its function on `f32` and `f64`, the vectorised form that `f32` has instead (whose bits do not
 /// depend on the length, so that scalars and tensors agree), and the function on complex numbers. With a vectorised form, the first function is only
-/// that of `f64`.
+/// that of `f64`, and in the same way `slices` is a function of slices that `Complex<f32>` has instead.
 macro_rules! float_ops {
-    ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, simd $simd:ident $in_place:ident)? $(, complex |$z:ident| $complex:expr)?;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, simd $simd:ident $in_place:ident)? $(, complex |$z:ident| $complex:expr $(, slices $complex_slices:path)?)?;)*) => {
         $(
             $(#[$doc])*
             pub(crate) struct $name;
             float_ops!(@each [f64] $name, $cost, |$x| $real);
             float_ops!(@f32 $name, $cost, |$x| $real $(, $simd, $in_place)?);
             float_ops!(@small [f16, bf16] $name, $cost);
-            $(float_ops!(@each [Complex<f32>, Complex<f64>] $name, $cost, |$z| $complex);)?
+            $(float_ops!(@complex $name, $cost, |$z| $complex $(, $complex_slices)?);)?
         )*
     };
     (@each [$($t:ty),*] $name:ident, $cost:expr, |$x:ident| $body:expr) => {
@@ -46,6 +47,25 @@ macro_rules! float_ops {
             }
             fn map(src: &[f32], dst: &mut [f32]) {
                 unary::$simd(dst, src);
+            }
+        }
+    };
+    (@complex $name:ident, $cost:expr, |$z:ident| $body:expr) => { float_ops!(@each [Complex<f32>, Complex<f64>] $name, $cost, |$z| $body); };
+    (@complex $name:ident, $cost:expr, |$z:ident| $body:expr, $slices:path) => {
+        float_ops!(@each [Complex<f64>] $name, $cost, |$z| $body);
+        float_ops!(@slices Complex<f32>, $name, $cost, $slices);
+    };
+    (@slices $t:ty, $name:ident, $cost:expr, $slices:path) => {
+        impl UnaryOp<$t> for $name {
+            type Out = $t;
+            const COST: usize = $cost;
+            fn apply(x: $t) -> $t {
+                let mut y = [x];
+                $slices(&[x], &mut y);
+                y[0]
+            }
+            fn map(src: &[$t], dst: &mut [$t]) {
+                $slices(src, dst);
             }
         }
     };
@@ -118,13 +138,13 @@ impl Special for f64 {
 
 float_ops! {
     /// Square root.
-    Sqrt, 2, |x| x.sqrt(), complex |z| z.sqrt();
+    Sqrt, 2, |x| x.sqrt(), complex |z| z.root(), slices complex::roots;
     /// One over the square root.
-    Rsqrt, 3, |x| 1.0 / x.sqrt(), complex |z| scaled_quotient(Complex::from(1.0), z.sqrt());
+    Rsqrt, 3, |x| 1.0 / x.sqrt(), complex |z| Complex::from(1.0).usual_quotient(z.root());
     /// One over x.
-    Reciprocal, 1, |x| 1.0 / x, complex |z| scaled_quotient(Complex::from(1.0), z);
+    Reciprocal, 1, |x| 1.0 / x, complex |z| Complex::from(1.0).usual_quotient(z);
     /// The exponential function.
-    Exp, TRANSCENDENTAL, |x| double::exp(x), simd exp exp_in_place, complex |z| z.exp();
+    Exp, TRANSCENDENTAL, |x| double::exp(x), simd exp exp_in_place, complex |z| z.exp(), slices complex::exp;
     /// `exp(x) - 1` without cancellation.
     Expm1, TRANSCENDENTAL, |x| double::expm1(x), simd expm1 expm1_in_place, complex |z| {
         // exp(a + ib) - 1 = expm1(a) cos b - 2 sin²(b / 2) + i exp(a) sin b

@@ -3,6 +3,7 @@
 //!
 //! Each element of a result is computed independently, so it does not depend on how the work is divided.
 
+pub mod complex;
 pub mod double;
 pub mod inverse_trigonometric;
 mod operand;
