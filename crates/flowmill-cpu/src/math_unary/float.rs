@@ -15,14 +15,14 @@ const VECTORISED: usize = 3;
 
 /// Declares an op: its name, its cost, its function on `f32` and `f64`, the vectorised form that `f32` has instead (whose bits do not
 /// depend on the length, so that scalars and tensors agree), and the function on complex numbers. With a vectorised form, the first function is only
-/// that of `f64`, and in the same way `slices` is a function of slices that `Complex<f32>` has instead.
+/// that of `f64`, and in the same way `slices` is a function of slices that `f32` or `Complex<f32>` has instead.
 macro_rules! float_ops {
-    ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, simd $simd:ident $in_place:ident)? $(, complex |$z:ident| $complex:expr $(, slices $complex_slices:path)?)?;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, simd $simd:ident $in_place:ident)? $(, slices $slices:path)? $(, complex |$z:ident| $complex:expr $(, slices $complex_slices:path)?)?;)*) => {
         $(
             $(#[$doc])*
             pub(crate) struct $name;
             float_ops!(@each [f64] $name, $cost, |$x| $real);
-            float_ops!(@f32 $name, $cost, |$x| $real $(, $simd, $in_place)?);
+            float_ops!(@f32 $name, $cost, |$x| $real $(, $simd, $in_place)? $(, slices $slices)?);
             float_ops!(@small [f16, bf16] $name, $cost);
             $(float_ops!(@complex $name, $cost, |$z| $complex $(, $complex_slices)?);)?
         )*
@@ -50,6 +50,7 @@ macro_rules! float_ops {
             }
         }
     };
+    (@f32 $name:ident, $cost:expr, |$x:ident| $body:expr, slices $slices:path) => { float_ops!(@slices f32, $name, $cost, $slices); };
     (@complex $name:ident, $cost:expr, |$z:ident| $body:expr) => { float_ops!(@each [Complex<f32>, Complex<f64>] $name, $cost, |$z| $body); };
     (@complex $name:ident, $cost:expr, |$z:ident| $body:expr, $slices:path) => {
         float_ops!(@each [Complex<f64>] $name, $cost, |$z| $body);
@@ -186,19 +187,19 @@ float_ops! {
     /// One minus the error function.
     Erfc, TRANSCENDENTAL, |x| Special::erfc(x), simd erfc erfc_in_place;
     /// The inverse of the error function.
-    Erfinv, 4 * TRANSCENDENTAL, |x| x.special(special::erfinv);
+    Erfinv, 4 * TRANSCENDENTAL, |x| special::erfinv(x), slices special::erfinv_of_slice;
     /// The quantile function of the normal distribution.
-    Ndtri, 4 * TRANSCENDENTAL, |x| x.special(special::ndtri);
+    Ndtri, 4 * TRANSCENDENTAL, |x| special::ndtri(x), slices special::ndtri_of_slice;
     /// The logarithm of the absolute value of the gamma function.
     Lgamma, 4 * TRANSCENDENTAL, |x| x.special(libm::lgamma);
     /// The derivative of `Lgamma`.
     Digamma, 4 * TRANSCENDENTAL, |x| x.special(special::digamma);
     /// The modified Bessel function of order 0, times `exp(-|x|)`.
     BesselI0, 5 * TRANSCENDENTAL, |x| x.special(special::bessel_i0);
-    BesselI0e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_i0e);
+    BesselI0e, 4 * TRANSCENDENTAL, |x| special::bessel_i0e(x), slices special::bessel_i0e_of_slice;
     /// The modified Bessel function of order 1, times `exp(-|x|)`.
     BesselI1, 5 * TRANSCENDENTAL, |x| x.special(special::bessel_i1);
-    BesselI1e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_i1e);
+    BesselI1e, 4 * TRANSCENDENTAL, |x| special::bessel_i1e(x), slices special::bessel_i1e_of_slice;
     /// The Bessel function of the first kind of order 0.
     BesselJ0, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_j0);
     /// The Bessel function of the first kind of order 1.

@@ -151,6 +151,13 @@ pub fn log(x: f64) -> f64 {
     log_or_special(y, log_sum(k, m - 1.0, 0.0))
 }
 
+/// Returns the natural logarithm of a positive normal number, within 1 ulp.
+#[inline(always)]
+pub(crate) fn log_of_normal(x: f64) -> f64 {
+    let (k, m) = split(x);
+    log_sum(k, m - 1.0, 0.0)
+}
+
 /// Returns `ln(1 + x)`, within 1.5 ulp.
 #[inline(always)]
 pub fn log1p(x: f64) -> f64 {

@@ -1,6 +1,6 @@
 //! Bessel functions of orders 0 and 1.
 
-use super::{EPSILON, MAX_TERMS};
+use super::{EPSILON, MAX_TERMS, in_blocks, short_polynomial};
 use std::f64::consts::PI;
 
 /// The Euler-Mascheroni constant.
@@ -58,6 +58,96 @@ pub fn bessel_i0e(x: f64) -> f64 {
 /// Returns the modified Bessel function of order 1, scaled by `exp(-|x|)`.
 pub fn bessel_i1e(x: f64) -> f64 {
     if x.is_nan() || x == 0.0 { x } else { bessel_ie(1, x).copysign(x) }
+}
+
+/// The argument at which the polynomials of the functions of `f32` change.
+const SINGLE_SPLIT: f64 = 8.0;
+
+/// Coefficients of the scaled Bessel functions of `f32`, lowest powers first: truncated Chebyshev series.
+struct ScaledBessel {
+    /// The function over the power of the magnitude `a` that is its order, as a polynomial of `a / 4 - 1`, for magnitudes up to [`SINGLE_SPLIT`].
+    near: [f64; 18],
+    /// The function times `sqrt(a)`, as a polynomial of `16 / a - 1`, for greater magnitudes.
+    far: [f64; 6],
+    /// The order, 0 or 1.
+    order: f64,
+    /// The bits of an argument that the result takes over.
+    sign: u64,
+}
+
+const SCALED_I0: ScaledBessel = ScaledBessel {
+    near: [
+        2.07001923790e-01,
+        -1.13004336395e-01,
+        9.45152163066e-02,
+        -8.90428753634e-02,
+        8.73542955928e-02,
+        -8.49732439638e-02,
+        7.91650042755e-02,
+        -6.94632887811e-02,
+        5.73339834322e-02,
+        -4.33178930710e-02,
+        2.86079623043e-02,
+        -1.88573547488e-02,
+        1.45283017061e-02,
+        -8.01823686164e-03,
+        1.22772144193e-03,
+        -7.54894951627e-04,
+        1.98147931947e-03,
+        -8.51984398473e-04,
+    ],
+    far: [4.02176512815e-01, 3.36055570014e-03, 1.36156032067e-04, 1.11121482864e-05, 1.63913487107e-06, 3.62667037752e-07],
+    order: 0.0,
+    sign: 0,
+};
+const SCALED_I1: ScaledBessel = ScaledBessel {
+    near: [
+        4.46877102267e-02,
+        -6.11243392552e-02,
+        6.80575434463e-02,
+        -6.84825331979e-02,
+        6.37688955285e-02,
+        -5.52813127643e-02,
+        4.46594370817e-02,
+        -3.36612828559e-02,
+        2.37626420252e-02,
+        -1.56143010192e-02,
+        9.36740037900e-03,
+        -5.42742128008e-03,
+        3.36142034470e-03,
+        -1.69859435515e-03,
+        4.11442211373e-04,
+        -2.02626569137e-04,
+        3.07414212610e-04,
+        -1.23682803705e-04,
+    ],
+    far: [3.89398455224e-01, -9.74958137038e-03, -2.19168088535e-04, -1.50039654652e-05, -2.00978899059e-06, -4.21035016173e-07],
+    order: 1.0,
+    sign: 1 << 63,
+};
+
+crate::dispatch! {
+    fn scaled_bessel(src: &[f32], dst: &mut [f32], series: &ScaledBessel) {
+        let &ScaledBessel { near, far, order, sign } = series;
+        in_blocks(src, dst, |x| {
+            let a = x.abs();
+            let inverse = 1.0 / a;
+            let beyond = short_polynomial(2.0 * SINGLE_SPLIT * inverse - 1.0, &far) * inverse.sqrt();
+            let within = short_polynomial(a * (2.0 / SINGLE_SPLIT) - 1.0, &near) * ((1.0 - order) + order * a);
+            let size = if a <= SINGLE_SPLIT { within } else { beyond };
+            f64::from_bits(size.to_bits() | x.to_bits() & sign)
+        });
+    }
+}
+
+/// Computes `dst[i] = bessel_i0e(src[i])`, within 1 ulp.
+pub fn bessel_i0e_of_slice(src: &[f32], dst: &mut [f32]) {
+    scaled_bessel(src, dst, &SCALED_I0);
+}
+
+/// Computes `dst[i] = bessel_i1e(src[i])`, within 1 ulp.
+pub fn bessel_i1e_of_slice(src: &[f32], dst: &mut [f32]) {
+    scaled_bessel(src, dst, &SCALED_I1);
 }
 
 /// Returns `exp(x) K(0, x)` and `exp(x) K(1, x)` for `x > 0`.
@@ -170,7 +260,7 @@ pub fn bessel_y1(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::close;
+    use super::super::tests::{close, within};
     use super::*;
 
     #[test]
@@ -187,6 +277,17 @@ mod tests {
             close(bessel_i0e(x), i0);
             close(bessel_i1e(x), i1);
         }
+    }
+
+    #[test]
+    fn bessel_functions_in_single_precision() {
+        let sizes = || (0..4_000).map(|i| 1e-30 * (i as f32 * 0.038).exp()).chain((0..40_000).map(|i| i as f32 * 7.3e-4));
+        let arguments = || sizes().flat_map(|x| [x, -x]).chain([f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 8.0, 8.000_001]);
+        within(1.0, bessel_i0e_of_slice, bessel_i0e, arguments());
+        within(1.0, bessel_i1e_of_slice, bessel_i1e, arguments());
+        let mut zero = [1.0];
+        bessel_i1e_of_slice(&[-0.0], &mut zero);
+        assert!(zero[0] == 0.0 && zero[0].is_sign_negative());
     }
 
     #[test]
