@@ -2,6 +2,7 @@
 
 use crate::elementwise::{BinaryOp, Check, TRANSCENDENTAL};
 use crate::number::{Number, Ordered};
+use flowmill_numeric::elementwise::{floor_quotient, floor_quotients};
 use flowmill_tensor::{Complex, Result, bail, bf16, f16};
 
 /// `a + b`.
@@ -85,32 +86,38 @@ fn check_divisors<T: Number>(dividends: &[T], divisors: &[T]) -> Result<()> {
 macro_rules! integer_division {
     ($($t:ty),*) => {
         $(
-            integer_division!(@each $t, Div, |a, b| a.over(b));
-            integer_division!(@each $t, TruncateDiv, |a, b| a.over(b));
-            integer_division!(@each $t, TruncateMod, |a, b| if b == 0 { 0 } else { a.wrapping_rem(b) });
+            integer_division!(@truncated $t);
             integer_division!(@each $t, FloorDiv, |a, b| {
                 let (quotient, rest) = (a.over(b), if b == 0 { 0 } else { a.wrapping_rem(b) });
                 #[allow(unused_comparisons)]
                 if rest != 0 && (rest < 0) != (b < 0) { quotient.wrapping_sub(1) } else { quotient }
             });
-            integer_division!(@each $t, FloorMod, |a, b| {
-                let rest = if b == 0 { 0 } else { a.wrapping_rem(b) };
-                #[allow(unused_comparisons)]
-                if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
-            });
         )*
     };
-    (@each $t:ty, $op:ident, |$a:ident, $b:ident| $body:expr) => {
+    (@truncated $t:ty) => {
+        integer_division!(@each $t, Div, |a, b| a.over(b));
+        integer_division!(@each $t, TruncateDiv, |a, b| a.over(b));
+        integer_division!(@each $t, TruncateMod, |a, b| if b == 0 { 0 } else { a.wrapping_rem(b) });
+        integer_division!(@each $t, FloorMod, |a, b| {
+            let rest = if b == 0 { 0 } else { a.wrapping_rem(b) };
+            #[allow(unused_comparisons)]
+            if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
+        });
+    };
+    (@each $t:ty, $op:ident, |$a:ident, $b:ident| $body:expr $(, $zip:path)?) => {
         impl BinaryOp<$t> for $op {
             type Out = $t;
             const COST: usize = 4;
             const CHECK: Option<Check<$t>> = Some(check_divisors);
             #[inline(always)]
             fn apply($a: $t, $b: $t) -> $t { $body }
+            $(fn zip(a: &[$t], b: &[$t], dst: &mut [$t]) { $zip(a, b, dst) })?
         }
     };
 }
-integer_division!(i8, i16, i64, u8, u16, u32, u64);
+integer_division!(i8, i16, u8, u16, u32, u64);
+integer_division!(@truncated i64);
+integer_division!(@each i64, FloorDiv, |a, b| floor_quotient(a, b), floor_quotients);
 // Quotients of `f64` are exact after rounding down, because both numbers have far fewer bits, and vectors have them. Divisors of zero were refused.
 integer_division!(@each i32, Div, |a, b| truncated(a, b));
 integer_division!(@each i32, TruncateDiv, |a, b| truncated(a, b));

@@ -5,12 +5,14 @@
 
 pub mod complex;
 pub mod double;
+mod floor_div;
 pub mod inverse_trigonometric;
 mod operand;
 mod select;
 mod truncate;
 mod word;
 
+pub use floor_div::{floor_quotient, floor_quotients};
 pub use operand::{Operand, broadcast_positions};
 pub use select::{Selectable, replace_unless, select};
 pub use truncate::Truncate;
