@@ -37,6 +37,12 @@ fn arithmetic_wraps_and_rounds_once() {
     check("Mul", &[bf16::from_f32(1.5)], &[bf16::from_f32(1.5)], &[bf16::from_f32(2.25)]);
     check("Mul", &[Complex::new(1f64, 2.0)], &[Complex::new(3.0, -1.0)], &[Complex::new(5f64, 5.0)]);
     check("RealDiv", &[Complex::new(1f32, 1.0)], &[Complex::new(0.0, 0.0)], &[Complex::new(INF, INF)]);
+    check(
+        "RealDiv",
+        &[Complex::new(1f32, 2.0), Complex::new(1e30, 0.0)],
+        &[Complex::new(0.0, 2.0), Complex::new(1e30, 1e30)],
+        &[Complex::new(1f32, -0.5), Complex::new(0.5, -0.5)],
+    );
     check("SquaredDifference", &[Complex::new(1f32, 2.0)], &[Complex::new(3.0, -1.0)], &[Complex::new(13f32, 0.0)]);
     check("Maximum", &[NAN, 1.0, 0.0, -0.0], &[1.0, NAN, -0.0, 0.0], &[NAN, NAN, 0.0f32, -0.0]);
     check("Minimum", &[NAN, 1.0, 0.0, -0.0, 2.0], &[1.0, NAN, -0.0, 0.0, 1.0], &[NAN, NAN, 0.0f32, -0.0, 1.0]);
@@ -49,6 +55,8 @@ fn division_follows_tensorflow() {
     check("TruncateDiv", &[7i8, -7, i8::MIN], &[2, 2, -1], &[3i8, -3, i8::MIN]);
     check("TruncateMod", &[7i64, -7], &[3, 3], &[1i64, -1]);
     check("FloorDiv", &[7u16], &[2], &[3u16]);
+    check("FloorDiv", &[7i64, -7, 7, -7], &[2, 2, -2, -2], &[3i64, -4, -4, 3]);
+    check("FloorDiv", &[i64::MIN, i64::MAX, -1], &[-1, 2, i64::MAX], &[i64::MIN, i64::MAX / 2, -1]);
     check(
         "FloorDiv",
         &[7.0f32, -7.0, 1.0, 0.0, INF, 1.0, -1.0],

@@ -81,7 +81,10 @@ fn elementary_functions() {
     close("Acosh", &[1.0, 0.5], &[0.0, NAN]);
     close("Lgamma", &[0.0, -0.5, 10.0], &[INF, 1.265_512_1, 12.801_827]);
     close("Digamma", &[0.0, 10.0], &[NAN, 2.251_752_6]);
+    close("BesselI0e", &[-1.0, 100.0], &[0.465_759_6, 0.039_944_38]);
     close("BesselI1e", &[-1.0], &[-0.207_910_42]);
+    close("Erfinv", &[-0.5, 0.999, 1.0, 2.0], &[-0.476_936_28, 2.326_756_3, INF, NAN]);
+    close("Ndtri", &[0.0, 0.5, 0.1, 1.0], &[-INF, 0.0, -1.281_551_6, INF]);
     close("BesselJ0", &[0.0, 5.0, INF], &[1.0, -0.177_596_77, NAN]);
     close("BesselJ1", &[0.0, -5.0], &[0.0, 0.327_579_14]);
     close("BesselK0", &[-1.0, 0.0, 2.0], &[INF, INF, 0.113_893_87]);
@@ -95,6 +98,44 @@ fn elementary_functions() {
     close("FresnelCos", &[-1.0, 5.0, 1e5], &[-0.779_893_4, 0.563_631_2, 0.5]);
     close("FresnelSin", &[0.1, 5.0, -INF], &[5.235_895_5e-4, 0.499_191_38, -0.5]);
     close("Spence", &[-1.0, 0.0, 1.0, 5.0], &[NAN, 1.644_934_1, 0.0, -2.369_939_8]);
+}
+
+#[test]
+fn functions_of_float64() {
+    let numbers = (-40..40).map(|i| f64::from(i) * 0.37 + 0.01);
+    let x: Vec<f64> = numbers.chain([0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 800.0, -800.0]).collect();
+    let functions: [(&str, fn(f64) -> f64); 9] = [
+        ("Exp", f64::exp),
+        ("Expm1", f64::exp_m1),
+        ("Log", f64::ln),
+        ("Log1p", f64::ln_1p),
+        ("Tanh", f64::tanh),
+        ("Sigmoid", |x| 1.0 / (1.0 + (-x).exp())),
+        ("Softplus", |x| x.max(0.0) + (-x.abs()).exp().ln_1p() + 0.0 * x.signum()),
+        ("Elu", |x| if x < 0.0 { x.exp_m1() } else { x }),
+        ("Selu", |x| if x < 0.0 { 1.758_099_340_847_376_6 * x.exp_m1() } else { 1.050_700_987_355_480_5 * x }),
+    ];
+    for (op, exact) in functions {
+        for (x, found) in x.iter().zip(apply::<f64, f64>(op, &x)) {
+            let expected = exact(*x);
+            let equal = found == expected || found.is_nan() && expected.is_nan() || (found - expected).abs() <= 1e-15 * expected.abs();
+            assert!(equal, "{op}({x}) = {found}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn functions_of_complex64() {
+    let z: Vec<_> = (0..100).map(|i| Complex::new((i as f32 * 0.7).sin() * 3.0, (i as f32 * 1.9).cos() * 40.0)).collect();
+    let functions: [(&str, fn(Complex<f64>) -> Complex<f64>); 3] =
+        [("Sqrt", |z| z.sqrt()), ("Rsqrt", |z| z.sqrt().inv()), ("Exp", |z| z.exp())];
+    for (op, exact) in functions {
+        for (z, found) in z.iter().zip(apply::<Complex<f32>, Complex<f32>>(op, &z)) {
+            let expected = exact(Complex::new(z.re.into(), z.im.into()));
+            let error = Complex::new(f64::from(found.re), f64::from(found.im)) - expected;
+            assert!(error.norm() <= 5e-7 * expected.norm(), "{op}({z}) = {found}, not {expected}");
+        }
+    }
 }
 
 #[test]
