@@ -13,15 +13,35 @@ use flowmill_tensor::{Complex, bf16, f16};
 /// The cost of a function that has a vectorised form for `f32`, in simple operations.
 const VECTORISED: usize = 3;
 
+/// The elements of `f64` that a function without branches computes at a time.
+const BLOCK: usize = 64;
+
+flowmill_numeric::dispatch! {
+    /// Computes `dst[i] = f(src[i])`. Blocks have a constant length, so that compilers make no second copy of `f` for the rest of a slice.
+    fn map_blocks<F>(src: &[f64], dst: &mut [f64], f: F)
+    where [F: Fn(f64) -> f64] {
+        let mut block = [0.0; BLOCK];
+        for (src, dst) in src.chunks(BLOCK).zip(dst.chunks_mut(BLOCK)) {
+            let n = src.len();
+            block[..n].copy_from_slice(src);
+            for x in &mut block {
+                *x = f(*x);
+            }
+            dst.copy_from_slice(&block[..n]);
+        }
+    }
+}
+
 /// Declares an op: its name, its cost, its function on `f32` and `f64`, the vectorised form that `f32` has instead (whose bits do not
 /// depend on the length, so that scalars and tensors agree), and the function on complex numbers. With a vectorised form, the first function is only
-/// that of `f64`, and in the same way `slices` is a function of slices that `f32` or `Complex<f32>` has instead.
+/// that of `f64`, and in the same way `slices` is a function of slices that `f32` or `Complex<f32>` has instead. `in_blocks` is
+/// for functions of `f64` without branches.
 macro_rules! float_ops {
-    ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, simd $simd:ident $in_place:ident)? $(, slices $slices:path)? $(, complex |$z:ident| $complex:expr $(, slices $complex_slices:path)?)?;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, f64 $blocks:ident)? $(, simd $simd:ident $in_place:ident)? $(, slices $slices:path)? $(, complex |$z:ident| $complex:expr $(, slices $complex_slices:path)?)?;)*) => {
         $(
             $(#[$doc])*
             pub(crate) struct $name;
-            float_ops!(@each [f64] $name, $cost, |$x| $real);
+            float_ops!(@f64 $name, $cost, |$x| $real $(, $blocks)?);
             float_ops!(@f32 $name, $cost, |$x| $real $(, $simd, $in_place)? $(, slices $slices)?);
             float_ops!(@small [f16, bf16] $name, $cost);
             $(float_ops!(@complex $name, $cost, |$z| $complex $(, $complex_slices)?);)?
@@ -34,6 +54,16 @@ macro_rules! float_ops {
             #[inline(always)]
             fn apply($x: $t) -> $t { $body }
         })*
+    };
+    (@f64 $name:ident, $cost:expr, |$x:ident| $body:expr) => { float_ops!(@each [f64] $name, $cost, |$x| $body); };
+    (@f64 $name:ident, $cost:expr, |$x:ident| $body:expr, in_blocks) => {
+        impl UnaryOp<f64> for $name {
+            type Out = f64;
+            const COST: usize = $cost;
+            #[inline(always)]
+            fn apply($x: f64) -> f64 { $body }
+            fn map(src: &[f64], dst: &mut [f64]) { map_blocks(src, dst, Self::apply); }
+        }
     };
     (@f32 $name:ident, $cost:expr, |$x:ident| $body:expr) => { float_ops!(@each [f32] $name, $cost, |$x| $body); };
     (@f32 $name:ident, $cost:expr, |$x:ident| $body:expr, $simd:ident, $in_place:ident) => {
@@ -145,17 +175,17 @@ float_ops! {
     /// One over x.
     Reciprocal, 1, |x| 1.0 / x, complex |z| Complex::from(1.0).usual_quotient(z);
     /// The exponential function.
-    Exp, TRANSCENDENTAL, |x| double::exp(x), simd exp exp_in_place, complex |z| z.exp(), slices complex::exp;
+    Exp, TRANSCENDENTAL, |x| double::exp(x), f64 in_blocks, simd exp exp_in_place, complex |z| z.exp(), slices complex::exp;
     /// `exp(x) - 1` without cancellation.
-    Expm1, TRANSCENDENTAL, |x| double::expm1(x), simd expm1 expm1_in_place, complex |z| {
+    Expm1, TRANSCENDENTAL, |x| double::expm1(x), f64 in_blocks, simd expm1 expm1_in_place, complex |z| {
         // exp(a + ib) - 1 = expm1(a) cos b - 2 sin²(b / 2) + i exp(a) sin b
         let half = (z.im / 2.0).sin();
         Complex::new(z.re.exp_m1() * z.im.cos() - 2.0 * half * half, z.re.exp() * z.im.sin())
     };
     /// The natural logarithm.
-    Log, TRANSCENDENTAL, |x| double::log(x), simd log log_in_place, complex |z| z.ln();
+    Log, TRANSCENDENTAL, |x| double::log(x), f64 in_blocks, simd log log_in_place, complex |z| z.ln();
     /// `log(1 + x)` without cancellation.
-    Log1p, TRANSCENDENTAL, |x| double::log1p(x), simd log1p log1p_in_place, complex |z| complex_log_1p(z);
+    Log1p, TRANSCENDENTAL, |x| double::log1p(x), f64 in_blocks, simd log1p log1p_in_place, complex |z| complex_log_1p(z);
     /// Sine.
     Sin, TRANSCENDENTAL, |x| x.sin(), simd sin sin_in_place, complex |z| z.sin();
     /// Cosine.
@@ -167,7 +197,7 @@ float_ops! {
     /// Hyperbolic cosine.
     Cosh, TRANSCENDENTAL, |x| x.cosh(), simd cosh cosh_in_place, complex |z| z.cosh();
     /// Hyperbolic tangent.
-    Tanh, TRANSCENDENTAL, |x| double::tanh(x), simd tanh tanh_in_place, complex |z| z.tanh();
+    Tanh, TRANSCENDENTAL, |x| double::tanh(x), f64 in_blocks, simd tanh tanh_in_place, complex |z| z.tanh();
     /// Inverse sine.
     Asin, TRANSCENDENTAL, |x| Special::inverse_sine(x), complex |z| z.asin();
     /// Inverse cosine.
@@ -181,7 +211,7 @@ float_ops! {
     /// Inverse hyperbolic tangent.
     Atanh, TRANSCENDENTAL, |x| x.atanh(), simd atanh atanh_in_place, complex |z| z.atanh();
     /// `1 / (1 + exp(-x))`.
-    Sigmoid, TRANSCENDENTAL, |x| double::sigmoid(x), simd sigmoid sigmoid_in_place, complex |z| (Complex::from(1.0) + (-z).exp()).inv();
+    Sigmoid, TRANSCENDENTAL, |x| double::sigmoid(x), f64 in_blocks, simd sigmoid sigmoid_in_place, complex |z| (Complex::from(1.0) + (-z).exp()).inv();
     /// The error function.
     Erf, TRANSCENDENTAL, |x| Special::erf(x), simd erf erf_in_place;
     /// One minus the error function.
