@@ -1,11 +1,13 @@
 //! Fourier transforms along the last one, two or three dimensions or along any dimensions, computed by `rustfft`.
 
+mod plans;
+
 use crate::array::permuted;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, Complex, DType, Element, Result, Shape, Tensor, bail, for_dtype};
-use rustfft::{Fft, FftNum, FftPlanner};
+use plans::{Plans, each_row};
+use rustfft::FftNum;
 use std::sync::Arc;
 
 /// Registers the kernels of this family.
@@ -45,60 +47,6 @@ trait Real: Element + FftNum {}
 
 impl Real for f32 {}
 impl Real for f64 {}
-
-/// Transforms by length. The plan of a length is made once.
-struct Plans<R: FftNum> {
-    planner: Mutex<FftPlanner<R>>,
-    inverse: bool,
-}
-
-impl<R: FftNum> Plans<R> {
-    fn new(inverse: bool) -> Plans<R> {
-        Plans { planner: Mutex::new(FftPlanner::new()), inverse }
-    }
-
-    fn get(&self, len: usize) -> Arc<dyn Fft<R>> {
-        let mut planner = self.planner.lock();
-        if self.inverse { planner.plan_fft_inverse(len) } else { planner.plan_fft_forward(len) }
-    }
-
-    /// Transforms each row of `len` values in `data`. The inverse transform divides by the length.
-    fn rows(&self, data: &mut [Complex<R>], len: usize) {
-        if len > 1 && !data.is_empty() {
-            self.of_len(len)(data);
-        }
-    }
-
-    /// Returns [`Plans::rows`] for many calls with one length.
-    fn of_len(&self, len: usize) -> impl FnMut(&mut [Complex<R>]) {
-        let plan = self.get(len);
-        let mut scratch = vec![Complex::new(R::zero(), R::zero()); plan.get_inplace_scratch_len()];
-        let scale = if self.inverse { R::from_usize(len).map(|len| R::one() / len) } else { None };
-        move |data| {
-            plan.process_with_scratch(data, &mut scratch);
-            if let Some(scale) = scale {
-                data.iter_mut().for_each(|v| *v = *v * scale);
-            }
-        }
-    }
-
-    /// Transforms along the dimensions of the blocks of `sizes` in `data`, except for the last `skipped` ones.
-    fn last_dims(&self, data: &mut [Complex<R>], sizes: &[usize], skipped: usize) {
-        let each = sizes.iter().product::<usize>().max(1);
-        // Rotate the dimensions so that each is the last one in turn; at the end they are in their original order.
-        for (i, &len) in sizes.iter().rev().enumerate() {
-            if i >= skipped {
-                self.rows(data, len);
-            }
-            if sizes.len() > 1 {
-                for block in data.chunks_exact_mut(each) {
-                    let turned = transposed(block, each / len.max(1), len);
-                    block.copy_from_slice(&turned);
-                }
-            }
-        }
-    }
-}
 
 fn make_complex<const RANK: usize, const INVERSE: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     fn make<R: Real>(rank: usize, inverse: bool) -> Result<Arc<dyn Kernel>>
@@ -150,10 +98,6 @@ trait Parts {
 
 impl<R> Parts for Complex<R> {
     type Real = R;
-}
-
-fn transposed<T: Copy>(matrix: &[T], rows: usize, columns: usize) -> Vec<T> {
-    (0..columns).flat_map(|j| (0..rows).map(move |i| matrix[i * columns + j])).collect()
 }
 
 /// Copies the elements of `from` to the front of `to`.
@@ -241,34 +185,28 @@ impl Call {
         alloc.zeros(dtype, shape)
     }
 
-    /// Returns block `i` of the input.
-    fn block<T: Element>(&self, i: usize) -> Result<&[T]> {
-        let each = self.sizes.iter().product::<usize>();
-        Ok(&self.input.as_slice::<T>()?[i * each..][..each])
-    }
-
-    /// Calls `f` with each row of `to`, a block of `sizes`, and the row of `from`, a block of the input, at the same index. The row is empty if the
-    /// input has none there.
-    fn each_row<A, B>(&self, to: &mut [A], sizes: &[usize], from: &[B], mut f: impl FnMut(&mut [A], &[B])) {
-        let (Some((&width, outer)), Some((&from_width, from_outer))) = (sizes.split_last(), self.sizes.split_last()) else {
-            return f(to, from);
-        };
-        for (row, to) in to.chunks_exact_mut(width.max(1)).enumerate() {
-            let (mut rest, mut start, mut stride, mut is_there) = (row, 0, 1, true);
-            for (&size, &from_size) in outer.iter().zip(from_outer).rev() {
-                is_there &= rest % size < from_size;
-                start += rest % size * stride;
-                rest /= size;
-                stride *= from_size;
-            }
-            f(to, if is_there { &from[start * from_width..][..from_width] } else { &[] });
+    /// Returns the row of `from`, the input's elements, at the index of row `i` of a tensor whose blocks have these sizes. The row is empty if the input has none
+    /// there.
+    fn row<'a, T>(&self, from: &'a [T], sizes: &[usize], i: usize) -> &'a [T] {
+        let outer = sizes.iter().zip(&self.sizes).rev().skip(1);
+        let width = self.sizes.last().copied().unwrap_or(1);
+        let (mut rest, mut start, mut stride, mut is_there) = (i, 0, 1, true);
+        for (&size, &from_size) in outer {
+            is_there &= rest % size < from_size;
+            start += rest % size * stride;
+            rest /= size;
+            stride *= from_size;
         }
+        start += rest * stride;
+        if is_there { &from[start * width..][..width] } else { &[] }
     }
 
     /// Copies each block of the input to the front of a block of `to`, whose sizes are `sizes`.
     fn copy_blocks<T: Element>(&self, to: &mut [T], sizes: &[usize]) -> Result<()> {
-        for (i, block) in to.chunks_exact_mut(sizes.iter().product()).enumerate() {
-            self.each_row(block, sizes, self.block(i)?, copy_front);
+        let from = self.input.as_slice::<T>()?;
+        let width = sizes.last().copied().unwrap_or(1);
+        for (i, row) in to.chunks_exact_mut(width).enumerate() {
+            copy_front(row, self.row(from, sizes, i));
         }
         Ok(())
     }
@@ -333,18 +271,17 @@ fn make_rfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
             if out.num_elements() == 0 {
                 return call.finish(ctx, out);
             }
-            let zero = Complex::new(R::zero(), R::zero());
-            let length = call.real.last().copied().unwrap_or(0);
-            let (mut row, mut transform) = (vec![zero; length], plans.of_len(length));
+            let (length, kept) = (call.real.last().copied().unwrap_or(0), call.complex.last().copied().unwrap_or(1));
+            let (input, transform) = (call.input.as_slice::<R>()?, plans.of_len(length));
             let values = out.as_mut_slice::<Complex<R>>()?;
-            for (i, block) in values.chunks_exact_mut(call.complex.iter().product()).enumerate() {
-                call.each_row(block, &call.complex, call.block::<R>(i)?, |target, source| {
-                    row.iter_mut().zip(source).for_each(|(r, &s)| *r = Complex::new(s, R::zero()));
-                    row[source.len().min(length)..].fill(zero);
-                    transform(&mut row);
-                    target.copy_from_slice(&row[..target.len()]);
-                });
-            }
+            let state = || (vec![Complex::default(); length], transform.scratch());
+            each_row(values, kept, transform.nanoseconds(), state, |i, target, (row, scratch)| {
+                let source = call.row(input, &call.complex, i);
+                row.iter_mut().zip(source).for_each(|(r, &s)| *r = Complex::new(s, R::zero()));
+                row[source.len().min(length)..].fill(Complex::default());
+                transform.run(row, scratch);
+                target.copy_from_slice(&row[..kept]);
+            });
             plans.last_dims(values, &call.complex, 1);
             call.finish(ctx, out)
         })
@@ -365,33 +302,29 @@ fn make_irfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
             if out.num_elements() == 0 {
                 return call.finish(ctx, out);
             }
-            let zero = Complex::new(R::zero(), R::zero());
-            let (mut row, mut transform) = (vec![zero; length], plans.of_len(length));
-            let mut from_half = |target: &mut [R], half: &[Complex<R>]| {
-                for k in 0..kept {
-                    let value = half.get(k).copied().unwrap_or(zero);
-                    row[k] = value;
-                    // The second half mirrors the first one; elements that are their own mirror image are kept.
-                    let mirrored = (length - k) % length;
-                    if mirrored != k {
-                        row[mirrored] = value.conj();
-                    }
-                }
-                transform(&mut row);
-                target.iter_mut().zip(&row).for_each(|(t, r)| *t = r.re);
-            };
-            let targets = out.as_mut_slice::<R>()?.chunks_exact_mut(length);
-            if call.real.len() == 1 {
-                for (i, target) in targets.enumerate() {
-                    from_half(target, call.block(i)?);
-                }
-            } else {
-                let mut halves = call.zeros(ctx.allocator(), <Complex<R>>::DTYPE, &call.complex)?;
-                let values = halves.as_mut_slice::<Complex<R>>()?;
+            let mut halves = None;
+            if call.real.len() > 1 {
+                let mut padded = call.zeros(ctx.allocator(), <Complex<R>>::DTYPE, &call.complex)?;
+                let values = padded.as_mut_slice::<Complex<R>>()?;
                 call.copy_blocks(values, &call.complex)?;
                 plans.last_dims(values, &call.complex, 1);
-                targets.zip(values.chunks_exact(kept)).for_each(|(target, half)| from_half(target, half));
+                halves = Some(padded);
             }
+            // Without other dimensions, the rows of the input may be longer or shorter than those of the transform.
+            let stride = if halves.is_some() { kept } else { call.sizes.last().copied().unwrap_or(kept) };
+            let halves = halves.as_ref().unwrap_or(&call.input).as_slice::<Complex<R>>()?;
+            let transform = plans.of_len(length);
+            let state = || (vec![Complex::default(); length], transform.scratch());
+            each_row(out.as_mut_slice::<R>()?, length, transform.nanoseconds(), state, |i, target, (row, scratch)| {
+                let half = &halves[i * stride..][..stride];
+                let (first, second) = row.split_at_mut(kept);
+                first[half.len().min(kept)..].fill(Complex::default());
+                copy_front(first, half);
+                // The second half mirrors the first one, whose elements that are their own mirror images are kept.
+                second.iter_mut().rev().zip(&first[1..]).for_each(|(mirrored, value)| *mirrored = value.conj());
+                transform.run(row, scratch);
+                target.iter_mut().zip(row).for_each(|(t, r)| *t = r.re);
+            });
             call.finish(ctx, out)
         })
     }

@@ -105,3 +105,69 @@ fn any_dimensions_are_those_behind_exchanged() {
     let expected = real("RFFT", Tensor::from_slice([2, 5], &padded).unwrap(), &[5]).unwrap();
     assert_eq!(longer.as_slice::<Complex<f64>>().unwrap(), expected.as_slice::<Complex<f64>>().unwrap());
 }
+
+/// Computes the sums that define transforms along one axis.
+fn along(values: &[Complex<f64>], sizes: &[usize], axis: usize, inverse: bool) -> Vec<Complex<f64>> {
+    let (len, inner) = (sizes[axis], sizes[axis + 1..].iter().product::<usize>());
+    let sign = if inverse { 1.0 } else { -1.0 };
+    let scale = if inverse { 1.0 / len as f64 } else { 1.0 };
+    let roots: Vec<_> = (0..len).map(|i| Complex::from_polar(1.0, sign * std::f64::consts::TAU * i as f64 / len as f64)).collect();
+    let place = |at: usize, i: usize| at / (len * inner) * len * inner + i * inner + at % inner;
+    let sum = |at: usize| (0..len).map(|i| values[place(at, i)] * roots[i * (at / inner % len) % len]).sum::<Complex<f64>>();
+    (0..values.len()).map(|at| sum(at) * scale).collect()
+}
+
+#[test]
+fn columns_are_transformed_like_rows() {
+    // Sizes on both sides of the number of columns that are copied together, many small blocks, and large ones.
+    let shapes: [&[usize]; 9] =
+        [&[9, 33], &[7, 2], &[2, 16, 17], &[40, 5, 8], &[3, 1, 4], &[90, 130], &[2, 70, 150], &[5, 6, 7], &[12, 20, 35]];
+    for sizes in shapes {
+        let values: Vec<_> = volume(sizes).as_slice::<f64>().unwrap().iter().map(|&x| Complex::new(x, 1.0 - x * x)).collect();
+        for (rank, name) in [(1, "FFT"), (2, "FFT2D"), (3, "FFT3D")] {
+            for inverse in [false, true] {
+                if rank > sizes.len() {
+                    continue;
+                }
+                let op = format!("{}{name}", if inverse { "I" } else { "" });
+                let input = Tensor::from_slice(sizes, &values).unwrap();
+                let found = Call::new(&op).attr("Tcomplex", ty(DType::C128)).input(input).run1().unwrap();
+                let mut expected = values.clone();
+                for axis in sizes.len() - rank..sizes.len() {
+                    expected = along(&expected, sizes, axis, inverse);
+                }
+                let largest = expected.iter().map(|x| x.norm()).fold(0.0, f64::max);
+                for (i, (found, expected)) in found.as_slice::<Complex<f64>>().unwrap().iter().zip(&expected).enumerate() {
+                    assert!((found - expected).norm() < 1e-12 * largest, "{op} of {sizes:?}: {found} for {expected} at {i}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn real_planes_return_from_their_spectra() {
+    for sizes in [[3, 90, 130], [40, 7, 6], [2, 33, 17]] {
+        let input = volume(&sizes);
+        let lengths = [sizes[1] as i32, sizes[2] as i32];
+        let spectrum = real("RFFT2D", input.clone(), &lengths).unwrap();
+        let whole: Vec<_> = input.as_slice::<f64>().unwrap().iter().map(|&x| Complex::new(x, 0.0)).collect();
+        let whole = along(&along(&whole, &sizes, 1, false), &sizes, 2, false);
+        let kept = sizes[2] / 2 + 1;
+        for (i, found) in spectrum.as_slice::<Complex<f64>>().unwrap().iter().enumerate() {
+            assert!((found - whole[i / kept * sizes[2] + i % kept]).norm() < 1e-8, "{sizes:?} at {i}");
+        }
+        let back = real("IRFFT2D", spectrum, &lengths).unwrap();
+        let pairs = back.as_slice::<f64>().unwrap().iter().zip(input.as_slice::<f64>().unwrap());
+        assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12), "{sizes:?}");
+    }
+}
+
+#[test]
+fn rows_of_spectra_may_be_longer_than_needed() {
+    let halves: Vec<_> = (0..10).map(|i| Complex::new(f64::from(i), 0.0)).collect();
+    let long = real("IRFFT", Tensor::from_slice([2, 5], &halves).unwrap(), &[4]).unwrap();
+    let short: Vec<_> = halves.chunks(5).flat_map(|row| row[..3].to_vec()).collect();
+    let short = real("IRFFT", Tensor::from_slice([2, 3], &short).unwrap(), &[4]).unwrap();
+    assert_eq!(long.as_slice::<f64>().unwrap(), short.as_slice::<f64>().unwrap());
+}
