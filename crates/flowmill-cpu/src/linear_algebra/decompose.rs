@@ -1,11 +1,12 @@
-//! Factorisations of batches of square or rectangular matrices, and ops based on them: inverses, determinants, solutions.
+//! Factorisations of batches of square or rectangular matrices, and determinants.
 //!
-//! `nalgebra` computes each matrix; the matrices of a batch are computed in parallel.
+//! `nalgebra` computes most of them; the matrices of a batch are computed in parallel.
 
 use super::eig::ascending;
+use super::elimination::{Rows, Scalar};
 use crate::from_fn::from_fn;
 use crate::parallel;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_runtime::{Kernel, KernelInit};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, Complex, Element, Result, Shape, Tensor, bail, f16};
 use nalgebra::{ComplexField, DMatrix, RealField};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 /// An element type, with the type that it is computed in.
 pub(super) trait Field: Element + Copy + Default {
-    type Wide: ComplexField + Copy;
+    type Wide: Scalar;
 
     fn widen(self) -> Self::Wide;
     fn narrow(wide: Self::Wide) -> Self;
@@ -93,6 +94,12 @@ impl<'a, T: Field> Batch<'a, T> {
         DMatrix::from_row_iterator(self.rows, self.columns, values.iter().map(|v| v.widen()))
     }
 
+    /// Sets the matrix of `rows` to matrix `i`, or to its adjoint.
+    pub(super) fn copy(&self, i: usize, rows: &mut Rows<T::Wide>, adjoint: bool) {
+        let values = self.values[i * self.rows * self.columns..][..self.rows * self.columns].iter().map(|v| v.widen());
+        if adjoint { rows.set_adjoint(values) } else { rows.set(0, self.columns, values) }
+    }
+
     /// Returns the shape of a batch with the inner sizes replaced by `inner`.
     pub(super) fn shape(&self, inner: &[usize]) -> Shape {
         let mut shape = Shape::new(self.outer);
@@ -135,31 +142,12 @@ pub(super) fn matrices<T: Field>(alloc: &Allocator, shape: Shape, all: &[Matrix<
     Ok(out)
 }
 
-/// Returns the Cholesky factor of the symmetric matrix with this lower triangle, or NaN if it is not positive definite.
-fn cholesky<W: ComplexField + Copy>(matrix: DMatrix<W>) -> DMatrix<W> {
-    let n = matrix.nrows();
-    match nalgebra::Cholesky::new(matrix) {
-        Some(found) => found.l(),
-        None => DMatrix::from_fn(n, n, |i, j| if j <= i { nan() } else { W::zero() }),
-    }
-}
-
 pub(super) fn nan<W: ComplexField>() -> W {
     W::from_real(W::RealField::zero()) / W::from_real(W::RealField::zero())
 }
 
 pub(super) fn is_finite<W: ComplexField>(matrix: &DMatrix<W>) -> bool {
     matrix.iter().all(ComplexField::is_finite)
-}
-
-pub(super) fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    by_type!(init, T => from_fn(|ctx| {
-        let input = Batch::<T>::square(ctx.input(0)?)?;
-        let found = input.map(ctx.allocator(), |m| Ok(cholesky(m)))?;
-        let out = matrices::<T>(ctx.allocator(), ctx.input(0)?.shape().clone(), &found)?;
-        ctx.set_output(0, out);
-        Ok(())
-    }))
 }
 
 /// Makes the kernel of the gradient of `Cholesky` (Murray, *Differentiation of the Cholesky decomposition*, 2016): `L⁻ᴴ Φ(Lᴴ L̄) L⁻¹`, symmetrised.
@@ -187,29 +175,26 @@ pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel
     }))
 }
 
-pub(super) fn make_inverse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let adjoint = init.attrs.get_or("adjoint", false)?;
-    by_type!(init, T => from_fn(move |ctx| {
-        let input = Batch::<T>::square(ctx.input(0)?)?;
-        let found = input.map(ctx.allocator(), |m| {
-            let m = if adjoint { m.adjoint() } else { m };
-            match m.lu().try_inverse() {
-                Some(inverse) => Ok(inverse),
-                None => bail!(InvalidArgument, "Input is not invertible."),
-            }
-        })?;
-        let out = matrices::<T>(ctx.allocator(), ctx.input(0)?.shape().clone(), &found)?;
-        ctx.set_output(0, out);
-        Ok(())
-    }))
+/// Returns the pivots of a matrix after elimination, and true if the number of exchanges of rows is odd.
+fn pivots<T: Field>(batch: &Batch<'_, T>, i: usize) -> (Vec<T::Wide>, bool) {
+    if batch.rows == 0 {
+        return (Vec::new(), false);
+    }
+    let mut rows = Rows::new(batch.rows, 0);
+    batch.copy(i, &mut rows, false);
+    let is_odd = rows.eliminate();
+    ((0..batch.rows).map(|i| rows.row(i)[i]).collect(), is_odd)
+}
+
+fn sign<W: ComplexField>(is_odd: bool) -> W {
+    if is_odd { -W::one() } else { W::one() }
 }
 
 /// Returns the sign of a determinant, and the logarithm of its absolute value.
-fn log_determinant<W: ComplexField + Copy>(matrix: DMatrix<W>) -> (W, W) {
-    let lu = matrix.lu();
-    let mut sign: W = lu.p().determinant();
+fn log_determinant<W: ComplexField + Copy>((pivots, is_odd): (Vec<W>, bool)) -> (W, W) {
+    let mut sign: W = sign(is_odd);
     let mut log = W::RealField::zero();
-    for &pivot in lu.u().diagonal().iter() {
+    for pivot in pivots {
         let size = pivot.modulus();
         if size.is_zero() {
             return (W::zero(), W::from_real(size.ln()));
@@ -223,8 +208,8 @@ fn log_determinant<W: ComplexField + Copy>(matrix: DMatrix<W>) -> (W, W) {
 pub(super) fn make_log_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
-        let (signs, logs): (Vec<T>, Vec<T>) =
-            input.map(ctx.allocator(), |m| Ok(log_determinant(m)))?.into_iter().map(|(s, l)| (T::narrow(s), T::narrow(l))).unzip();
+        let found = map(ctx.allocator(), input.len(), [input.rows; 3], |i| Ok(log_determinant(pivots(&input, i))))?;
+        let (signs, logs): (Vec<T>, Vec<T>) = found.into_iter().map(|(s, l)| (T::narrow(s), T::narrow(l))).unzip();
         let shape = input.shape(&[]);
         let (signs, logs) = (ctx.allocator().from_slice(shape.clone(), &signs)?, ctx.allocator().from_slice(shape, &logs)?);
         ctx.set_output(0, signs);
@@ -236,47 +221,11 @@ pub(super) fn make_log_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kern
 pub(super) fn make_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
-        let found: Vec<T> = input.map(ctx.allocator(), |m| Ok(m.lu().determinant()))?.into_iter().map(T::narrow).collect();
-        let out = ctx.allocator().from_slice(input.shape(&[]), &found)?;
-        ctx.set_output(0, out);
-        Ok(())
-    }))
-}
-
-/// Returns the matrices and the right-hand sides of a system, whose outer sizes are equal.
-fn system<'a, T: Field>(ctx: &'a KernelContext<'_>) -> Result<(Batch<'a, T>, Batch<'a, T>)> {
-    let (matrix, rhs) = (ctx.input(0)?, ctx.input(1)?);
-    let (a, b) = (Batch::<T>::new(matrix)?, Batch::<T>::new(rhs)?);
-    if a.rows != a.columns {
-        bail!(InvalidArgument, "Input matrix must be square.");
-    }
-    if a.rows != b.rows {
-        bail!(InvalidArgument, "Input matrix and right-hand side must have the same number of rows, got {} and {}.", a.rows, b.rows);
-    }
-    Ok((a, b))
-}
-
-/// Solves `matrix · x = rhs` for a square matrix, which may be empty. Returns `None` if the matrix is not invertible.
-pub(super) fn solve<W: ComplexField>(matrix: DMatrix<W>, rhs: DMatrix<W>) -> Option<DMatrix<W>> {
-    // nalgebra panics for a matrix without rows.
-    if matrix.is_empty() { Some(rhs) } else { matrix.lu().solve(&rhs) }
-}
-
-pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let adjoint = init.attrs.get_or("adjoint", false)?;
-    by_type!(init, T => from_fn(move |ctx| {
-        let (a, b) = system::<T>(ctx)?;
-        if a.outer != b.outer {
-            bail!(InvalidArgument, "All input tensors must have the same outer dimensions: {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
-        }
-        let found = map(ctx.allocator(), a.len(), [a.rows, a.rows, a.rows.saturating_add(b.columns)], |i| {
-            let m = if adjoint { a.matrix(i).adjoint() } else { a.matrix(i) };
-            match solve(m, b.matrix(i)) {
-                Some(x) => Ok(x),
-                None => bail!(InvalidArgument, "Input matrix is not invertible."),
-            }
+        let found = map(ctx.allocator(), input.len(), [input.rows; 3], |i| {
+            let (pivots, is_odd) = pivots(&input, i);
+            Ok(T::narrow(pivots.into_iter().fold(sign(is_odd), |product, pivot| product * pivot)))
         })?;
-        let out = matrices::<T>(ctx.allocator(), ctx.input(1)?.shape().clone(), &found)?;
+        let out = ctx.allocator().from_slice(input.shape(&[]), &found)?;
         ctx.set_output(0, out);
         Ok(())
     }))
@@ -307,30 +256,6 @@ pub(super) fn joined(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
             _ => bail!(InvalidArgument, "In[0] and In[1] must have compatible batch dimensions: {a:?} vs. {b:?}"),
         })
         .collect()
-}
-
-pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let (lower, adjoint) = (init.attrs.get_or("lower", true)?, init.attrs.get_or("adjoint", false)?);
-    by_type!(init, T => from_fn(move |ctx| {
-        let (a, b) = system::<T>(ctx)?;
-        let outer = joined(a.outer, b.outer)?;
-        let found = map(ctx.allocator(), Shape::new(&outer).checked_num_elements()?, [a.rows, a.rows, b.columns], |i| {
-            let (m, rhs) = (a.matrix(broadcast(a.outer, &outer, i)), b.matrix(broadcast(b.outer, &outer, i)));
-            // Zeros on the diagonal are divided by, as in TensorFlow.
-            Ok(match (lower, adjoint) {
-                (true, false) => m.solve_lower_triangular_unchecked(&rhs),
-                (false, false) => m.solve_upper_triangular_unchecked(&rhs),
-                (true, true) => m.ad_solve_lower_triangular_unchecked(&rhs),
-                (false, true) => m.ad_solve_upper_triangular_unchecked(&rhs),
-            })
-        })?;
-        let mut shape = Shape::new(&outer);
-        shape.push(b.rows);
-        shape.push(b.columns);
-        let out = matrices::<T>(ctx.allocator(), shape, &found)?;
-        ctx.set_output(0, out);
-        Ok(())
-    }))
 }
 
 /// Returns the full QR decomposition, in which `q` is square.

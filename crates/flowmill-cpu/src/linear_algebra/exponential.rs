@@ -1,8 +1,8 @@
 //! `MatrixExponential`, by scaling, a Padé approximant and squaring (Higham: "The scaling and squaring method for the matrix exponential revisited",
 //! 2005).
 
-use super::decompose::solve;
 use super::schur::{Wide, of_matrices};
+use super::systems::solve;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, Result, bail, for_dtype};
@@ -46,7 +46,7 @@ fn exponential(matrix: DMatrix<Wide>) -> Result<DMatrix<Wide>> {
         numerator.zip_apply(&power, |sum, p| *sum += p * factor);
         denominator.zip_apply(&power, |sum, p| *sum += p * (factor * sign));
     }
-    let Some(mut found) = solve(denominator, numerator) else { bail!(InvalidArgument, "The matrix exponential did not converge.") };
+    let Some(mut found) = solve(&denominator, numerator) else { bail!(InvalidArgument, "The matrix exponential did not converge.") };
     for _ in 0..squarings {
         found = &found * &found;
     }

@@ -6,6 +6,7 @@ mod decompose;
 mod diagonal;
 mod eig;
 mod einsum;
+mod elimination;
 mod exponential;
 mod least_squares;
 mod logarithm;
@@ -15,6 +16,7 @@ pub(crate) mod part_products;
 mod product;
 mod schur;
 mod square_root;
+mod systems;
 mod tridiagonal;
 
 use crate::fused_ops::FusedOps;
@@ -29,7 +31,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("BatchMatMulV2", batch_matmul::make_v2);
     registry.add("BatchMatMulV3", batch_matmul::make_v3);
     for op in ["Cholesky", "BatchCholesky"] {
-        registry.add(op, decompose::make_cholesky);
+        registry.add(op, systems::make_cholesky);
     }
     for op in ["CholeskyGrad", "BatchCholeskyGrad"] {
         registry.add(op, decompose::make_cholesky_grad);
@@ -61,7 +63,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("MatrixDiagV2", diagonal::make_diag);
     registry.add("MatrixDiagV3", diagonal::make_diag);
     for op in ["MatrixInverse", "BatchMatrixInverse"] {
-        registry.add(op, decompose::make_inverse);
+        registry.add(op, systems::make_inverse);
     }
     for op in ["MatrixSetDiag", "BatchMatrixSetDiag"] {
         registry.add(op, diagonal::make_set_diag);
@@ -70,10 +72,10 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("MatrixSetDiagV3", diagonal::make_set_diag);
     square_root::register(registry);
     for op in ["MatrixSolve", "BatchMatrixSolve"] {
-        registry.add(op, decompose::make_solve);
+        registry.add(op, systems::make_solve);
     }
     for op in ["MatrixTriangularSolve", "BatchMatrixTriangularSolve"] {
-        registry.add(op, decompose::make_triangular_solve);
+        registry.add(op, systems::make_triangular_solve);
     }
     for op in ["SelfAdjointEig", "BatchSelfAdjointEig"] {
         registry.add(op, decompose::make_self_adjoint_eig_v1);

@@ -24,6 +24,7 @@ mod layer_norm;
 mod layouts;
 mod least_squares;
 mod linear_elementwise;
+mod linear_systems;
 mod logging;
 mod lookup;
 mod math_binary;
