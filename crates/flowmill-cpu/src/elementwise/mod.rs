@@ -10,7 +10,9 @@ mod map;
 mod zip;
 
 pub(crate) use flowmill_kernels::word::Word;
-pub(crate) use flowmill_numeric::elementwise::{CHUNK, Operand, PARALLEL_MIN, TRANSCENDENTAL, broadcast_positions, for_blocks, for_whole_parts};
+pub(crate) use flowmill_numeric::elementwise::{
+    CHUNK, Operand, PARALLEL_MIN, TRANSCENDENTAL, broadcast_positions, for_blocks, for_whole_parts,
+};
 pub(crate) use function::Function;
 pub(crate) use map::{Unary, UnaryOp, unary_kernel};
 pub(crate) use zip::{Binary, BinaryOp, Check, Operands, binary_kernel, broadcast_shape};

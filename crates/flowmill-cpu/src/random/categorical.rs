@@ -5,7 +5,9 @@ use super::philox::{Numbers, Philox, uniform_f64};
 use super::stateful::SharedGenerator;
 use super::stateless::from_seed;
 use crate::array::args::scalar_index;
+use crate::elementwise::UnaryOp;
 use crate::from_fn::from_fn;
+use crate::math_unary::Exp;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
@@ -113,16 +115,13 @@ fn numbers_from(mut generator: Philox, samples: usize) -> Numbers {
 /// Draws samples by inverting the cumulative sums of the exponentials. Logits that are not finite have probability zero.
 fn draw_row(logits: &[f64], numbers: &mut Numbers, out: &mut [i64]) {
     let largest = logits.iter().copied().filter(|x| x.is_finite()).fold(f64::NEG_INFINITY, f64::max);
-    let mut total = 0.0;
-    let sums: Vec<f64> = logits
-        .iter()
-        .map(|&x| {
-            if x.is_finite() {
-                total += (x - largest).exp();
-            }
-            total
-        })
-        .collect();
+    let shifted: Vec<f64> = logits.iter().map(|&x| if x.is_finite() { x - largest } else { f64::NEG_INFINITY }).collect();
+    let (mut sums, mut total) = (vec![0.0; logits.len()], 0.0);
+    <Exp as UnaryOp<f64>>::map(&shifted, &mut sums);
+    for sum in &mut sums {
+        total += *sum;
+        *sum = total;
+    }
     for slot in out {
         let (low, high) = (numbers.next(), numbers.next());
         let at = uniform_f64(low, high) * total;

@@ -81,7 +81,13 @@ fn compute(ctx: &mut KernelContext<'_>, direction: Direction, scan: fn(&mut Tens
     Ok(())
 }
 
-fn scan<T: Number>(x: &mut Tensor, Lanes { size, inner }: Lanes, direction: Direction, start: T, f: impl Fn(T, T) -> T + Sync) -> Result<()> {
+fn scan<T: Number>(
+    x: &mut Tensor,
+    Lanes { size, inner }: Lanes,
+    direction: Direction,
+    start: T,
+    f: impl Fn(T, T) -> T + Sync,
+) -> Result<()> {
     let block = size * inner;
     for_whole_parts(x.as_mut_slice::<T>()?, block, &|_, blocks| {
         let mut acc = vec![start; inner];

@@ -99,10 +99,10 @@ fn narrow_parts_have_the_elements_of_wide_ones() {
     for (outer, count, run) in [(1, 20, 3), (5, 40, 1), (300, 33, 2), (7, 16, 15), (7, 17, 16), (4, 3, 1), (0, 20, 1)] {
         let values: Vec<i32> = (0..(outer * count * run) as i32).collect();
         let bytes: Vec<flowmill_tensor::Bytes> = values.iter().map(|x| x.to_string().into()).collect();
-        let unpack = |x| Call::new("Unpack").attr("axis", 1i64).attr("num", count as i64).input(x).outputs(count).run().unwrap();
+        let unpack = |x: Tensor| call("Unpack", x.dtype()).attr("axis", 1i64).input(x).outputs(count).run().unwrap();
         let numbers = unpack(Tensor::from_slice([outer, count, run], &values).unwrap());
         let texts = unpack(Tensor::from_strings([outer, count, run], bytes).unwrap());
-        let split = Call::new("Split").attr("num_split", count as i64).input(Tensor::scalar(1i32));
+        let split = call("Split", DType::I32).input(Tensor::scalar(1i32));
         let split = split.input(Tensor::from_slice([outer, count * run], &values).unwrap()).outputs(count).run().unwrap();
         for part in 0..count {
             let want: Vec<i32> = (0..outer * run).map(|i| values[element_of_part(i, part, count, run)]).collect();
