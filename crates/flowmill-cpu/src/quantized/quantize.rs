@@ -2,9 +2,9 @@
 
 use super::range::{FromFloats, Quantized, Range, ToFloats, integers};
 use crate::array::args::Slices;
-use crate::elementwise::{Word, for_blocks};
+use crate::elementwise::{CHUNK, for_blocks};
 use crate::from_fn::linear_from_fn;
-use flowmill_numeric::elementwise::Truncate;
+use flowmill_numeric::elementwise::{Truncate, Word};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, bail, bf16};
 use std::ops;
@@ -144,22 +144,63 @@ fn quantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization) -> Resul
     Ok(())
 }
 
-/// Converts a float to an integer like x86: NaN and values out of range become the least 32-bit integer.
-#[inline(always)]
-fn converted<T: Quantized>(x: f32) -> T {
-    T::wrapped(x.truncate32())
-}
-
 /// Flushes denormal numbers to zero, like the threads of TensorFlow's kernels.
 fn flushed(x: f32) -> f32 {
     if x.is_subnormal() { 0.0 } else { x }
 }
 
-/// Applies `f` to the elements in these runs, on several threads if there are many.
-fn map_runs<A: Word, B: Word>(runs: impl Iterator<Item = ops::Range<usize>>, x: &[A], out: &mut [B], f: impl Fn(A) -> B + Copy + Sync) {
+/// A function of floats. It is the same for all types of integers, so that its loops exist once.
+#[derive(Clone, Copy)]
+enum Formula {
+    /// The nearest integer of `(x - min) scale - shift`, for x within the range.
+    Levels { range: Range, scale: f32, shift: f32 },
+    /// The formula of [`FromFloats`], for integers from `least` to `greatest`.
+    FirstLevels { from: FromFloats, least: f32, greatest: f32 },
+    /// The nearest integer of `x scale`, for x within the range; halves are rounded to even or away from zero.
+    ScaledLevels { range: Range, scale: f32, to_even: bool },
+    /// The number `(x + shift) scale + min`.
+    Numbers { shift: f32, scale: f32, min: f32 },
+    /// The formula of [`ToFloats`].
+    FirstNumbers(ToFloats),
+    /// The number `x scale`.
+    ScaledNumbers { scale: f32 },
+}
+
+impl Formula {
+    /// Computes the function of each element of `x`.
+    fn apply(self, x: &[f32], out: &mut [f32]) {
+        match self {
+            Formula::Levels { range: Range { min, max }, scale, shift } => {
+                f32::map(x, out, |x| ((x.min(max).max(min) - min) * scale - shift).round());
+            }
+            Formula::FirstLevels { from, least, greatest } => f32::map(x, out, |x| from.level(x, least, greatest)),
+            Formula::ScaledLevels { range: Range { min, max }, scale, to_even: true } => {
+                f32::map(x, out, |x| (x.min(max).max(min) * scale).round_ties_even());
+            }
+            Formula::ScaledLevels { range: Range { min, max }, scale, to_even: false } => {
+                f32::map(x, out, |x| (x.min(max).max(min) * scale).round());
+            }
+            Formula::Numbers { shift, scale, min } => f32::map(x, out, |x| (x + shift) * scale + min),
+            Formula::FirstNumbers(to) => f32::map(x, out, |x| to.number(x)),
+            Formula::ScaledNumbers { scale } => f32::map(x, out, |x| x * scale),
+        }
+    }
+}
+
+/// Calls `convert(x, out)` for the parts of these runs that fit into a buffer, on several threads if there are many.
+fn for_parts<A: Sync, B: Send>(
+    runs: impl Iterator<Item = ops::Range<usize>>,
+    x: &[A],
+    out: &mut [B],
+    convert: &(dyn Fn(&[A], &mut [B]) + Sync),
+) {
     for run in runs {
         let from = &x[run.clone()];
-        for_blocks(&mut out[run], 2, &|start, block| A::map(&from[start..][..block.len()], block, f));
+        for_blocks(&mut out[run], 2, &|start, block| {
+            for (i, out) in block.chunks_mut(CHUNK).enumerate() {
+                convert(&from[start + i * CHUNK..][..out.len()], out);
+            }
+        });
     }
 }
 
@@ -172,31 +213,31 @@ fn quantize_runs<T: Quantized>(
     out: &mut [T],
 ) -> Range {
     let Range { min, max } = range;
-    match q.mode {
+    let (formula, used) = match q.mode {
         Mode::MinCombined => {
             let scale = (T::GREATEST - T::LEAST) as f32 / (max - min);
-            let half = T::half();
-            map_runs(runs, x, out, |x| converted(((x.min(max).max(min) - min) * scale - half).round()));
-            range
+            (Formula::Levels { range, scale, shift: T::half() }, range)
         }
         Mode::MinFirst => {
             let from = FromFloats::new::<T>(range);
-            map_runs(runs, x, out, |x| from.of(x));
-            range
+            (Formula::FirstLevels { from, least: T::LEAST as f32, greatest: FromFloats::greatest::<T>() }, range)
         }
         Mode::Scaled => {
             let (least, greatest) = q.ends::<T>();
             let side = |end: f32, of: f32| if end * of > 0.0 { end / of } else { f32::MAX };
             let scale = side(least, min).min(side(greatest, max));
-            let (min, max) = (flushed(least / scale), flushed(greatest / scale));
-            let scaled = |x: f32| x.min(max).max(min) * scale;
-            match q.to_even {
-                true => map_runs(runs, x, out, |x| converted(scaled(x).round_ties_even())),
-                false => map_runs(runs, x, out, |x| converted(scaled(x).round())),
-            }
-            Range { min, max }
+            let used = Range { min: flushed(least / scale), max: flushed(greatest / scale) };
+            (Formula::ScaledLevels { range: used, scale, to_even: q.to_even }, used)
         }
-    }
+    };
+    for_parts(runs, x, out, &|x, out| {
+        let mut levels = [0.0; CHUNK];
+        let levels = &mut levels[..x.len()];
+        formula.apply(x, levels);
+        // Like x86: NaN and values out of range become the least 32-bit integer.
+        out.iter_mut().zip(levels).for_each(|(out, level)| *out = T::wrapped(level.truncate32()));
+    });
+    used
 }
 
 fn make_dequantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -254,21 +295,22 @@ fn dequantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization, dtype:
 /// Dequantises the integers in these runs.
 fn dequantize_runs<T: Quantized>(q: Quantization, range: Range, runs: impl Iterator<Item = ops::Range<usize>>, x: &[T], out: &mut [f32]) {
     let Range { min, max } = range;
-    match q.mode {
+    let formula = match q.mode {
         Mode::MinCombined => {
             let scale = (max - min) / (T::GREATEST as f32 - T::LEAST as f32);
-            let half = T::half();
-            map_runs(runs, x, out, |x| (T::wide(x) as f32 + half) * scale + min);
+            Formula::Numbers { shift: T::half(), scale, min }
         }
-        Mode::MinFirst => {
-            let to = ToFloats::new::<T>(range);
-            map_runs(runs, x, out, |x| to.of(x));
-        }
+        Mode::MinFirst => Formula::FirstNumbers(ToFloats::new::<T>(range)),
         Mode::Scaled => {
             let (least, greatest) = q.ends::<T>();
             let high = max / greatest;
-            let scale = if T::LEAST == 0 { high } else { high.max(min / least) };
-            map_runs(runs, x, out, |x| T::wide(x) as f32 * scale);
+            Formula::ScaledNumbers { scale: if T::LEAST == 0 { high } else { high.max(min / least) } }
         }
-    }
+    };
+    for_parts(runs, x, out, &|x, out| {
+        let mut integers = [0.0; CHUNK];
+        let integers = &mut integers[..x.len()];
+        integers.iter_mut().zip(x).for_each(|(to, x)| *to = T::wide(*x) as f32);
+        formula.apply(integers, out);
+    });
 }

@@ -2,13 +2,12 @@
 //! number at a time, and for whole tensors at once ([`ToFloats`], [`FromFloats`]). Each op here uses the same way as TensorFlow's, so that results
 //! agree bit for bit.
 
-use crate::elementwise::Word;
 use flowmill_numeric::elementwise::Truncate;
 use flowmill_runtime::KernelContext;
 use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail};
 
 /// The integer type that stores a quantised type.
-pub(super) trait Quantized: Element + Word + Ord {
+pub(super) trait Quantized: Element + Ord {
     /// The quantised type.
     const QUANTIZED: DType;
     const LEAST: i64;
@@ -161,9 +160,14 @@ impl ToFloats {
         ToFloats { first: least - T::LEAST as f32 * scale, scale }
     }
 
-    #[inline(always)]
     pub(super) fn of<T: Quantized>(self, x: T) -> f32 {
-        self.first + T::wide(x) as f32 * self.scale
+        self.number(T::wide(x) as f32)
+    }
+
+    /// Returns the number that an integer, which was converted to `f32`, represents.
+    #[inline(always)]
+    pub(super) fn number(self, integer: f32) -> f32 {
+        self.first + integer * self.scale
     }
 }
 
@@ -180,11 +184,19 @@ impl FromFloats {
         FromFloats { scale, shift: (range.min * scale).round() - T::LEAST as f32 }
     }
 
-    #[inline(always)]
     pub(super) fn of<T: Quantized>(self, x: f32) -> T {
-        // The greatest single-precision number that fits into a 32-bit integer.
-        let greatest = (T::GREATEST as f32).min(2_147_483_520.0);
-        T::wrapped(((x * self.scale).round() - self.shift).max(T::LEAST as f32).min(greatest).truncate32())
+        T::wrapped(self.level(x, T::LEAST as f32, Self::greatest::<T>()).truncate32())
+    }
+
+    /// Returns the greatest integer that is used: the greatest number of `f32` that fits into 32 bits, for a type of 32 bits.
+    pub(super) fn greatest<T: Quantized>() -> f32 {
+        (T::GREATEST as f32).min(2_147_483_520.0)
+    }
+
+    /// Returns the integer, between these limits, that represents a number, as `f32`.
+    #[inline(always)]
+    pub(super) fn level(self, x: f32, least: f32, greatest: f32) -> f32 {
+        ((x * self.scale).round() - self.shift).max(least).min(greatest)
     }
 }
 

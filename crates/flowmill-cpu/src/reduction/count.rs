@@ -30,14 +30,10 @@ fn bincount<T: Number>(ctx: &mut KernelContext<'_>, counts_rows: bool, binary: b
     }
     let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
     let counts = out.as_mut_slice::<T>()?;
-    for (row, values) in values.chunks(width.max(1)).enumerate() {
-        let (counts, weights) = (&mut counts[row * bins..][..bins], weights.get(row * width..).unwrap_or(&[]));
-        for (i, &value) in values.iter().enumerate() {
-            if let Some(count) = counts.get_mut(value as usize) {
-                let weight = weights.get(i).copied().unwrap_or(T::ONE);
-                *count = if binary { T::ONE } else { count.plus(weight) };
-            }
-        }
+    for (i, &value) in values.iter().enumerate().filter(|(_, v)| **v < bins as i64) {
+        let count = &mut counts[i / width * bins + value as usize];
+        let weight = weights.get(i).copied().unwrap_or(T::ONE);
+        *count = if binary { T::ONE } else { count.plus(weight) };
     }
     ctx.set_output(0, out);
     Ok(())

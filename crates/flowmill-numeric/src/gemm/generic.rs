@@ -8,6 +8,8 @@ use crate::parallel;
 
 /// The arithmetic that a product needs of its elements. Integers wrap around.
 pub trait Ring: Copy + Send + Sync {
+    /// True if loops over the type are compiled for each instruction set; false for types of which few programs multiply large matrices.
+    const WIDE: bool;
     /// The sum of no elements.
     const ZERO: Self;
     /// Returns `self + a * b`.
@@ -15,8 +17,9 @@ pub trait Ring: Copy + Send + Sync {
 }
 
 macro_rules! integer_ring {
-    ($($t:ty)*) => {$(
+    ($($t:ty = $wide:literal),*) => {$(
         impl Ring for $t {
+            const WIDE: bool = $wide;
             const ZERO: Self = 0;
             #[inline(always)]
             fn add_product(self, a: Self, b: Self) -> Self {
@@ -25,11 +28,13 @@ macro_rules! integer_ring {
         }
     )*};
 }
-integer_ring!(i8 i16 i32 i64 u8 u16 u32 u64);
+integer_ring!(i8 = false, i16 = false, i32 = true, i64 = true, u8 = false, u16 = false, u32 = false, u64 = false);
 
 macro_rules! complex_ring {
     ($($t:ty)*) => {$(
         impl Ring for Complex<$t> {
+            // Large products are those of real numbers.
+            const WIDE: bool = false;
             const ZERO: Self = Complex { re: 0.0, im: 0.0 };
             #[inline(always)]
             fn add_product(self, a: Self, b: Self) -> Self {
@@ -45,14 +50,14 @@ complex_ring!(f32 f64);
 
 crate::dispatch! {
     /// Computes `c[j] += a * b[j]`.
-    fn add_scaled_row<T>(c: &mut [T], a: T, b: &[T]) where [T: Ring] {
+    fn add_scaled_row<T>(c: &mut [T], a: T, b: &[T]) where [T: Ring], if [T::WIDE] {
         for (c, b) in c.iter_mut().zip(b) {
             *c = c.add_product(a, *b);
         }
     }
 
     /// Adds four scaled rows to `c`, one after the other. The sums are loaded and stored once for all four.
-    fn add_four_scaled_rows<T>(c: &mut [T], a: [T; 4], b: [&[T]; 4]) where [T: Ring] {
+    fn add_four_scaled_rows<T>(c: &mut [T], a: [T; 4], b: [&[T]; 4]) where [T: Ring], if [T::WIDE] {
         for ((((c, b0), b1), b2), b3) in c.iter_mut().zip(b[0]).zip(b[1]).zip(b[2]).zip(b[3]) {
             *c = c.add_product(a[0], *b0).add_product(a[1], *b1).add_product(a[2], *b2).add_product(a[3], *b3);
         }
