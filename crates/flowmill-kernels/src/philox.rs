@@ -74,6 +74,9 @@ impl Philox {
     /// Stores the block at the current position and those after it in `blocks`, and advances past them. It takes a fraction of the time of single blocks,
     /// each of whose rounds has to wait for the one before.
     pub fn fill(&mut self, blocks: &mut [[u32; 4]]) {
+        if blocks.len() < MIN_BLOCKS {
+            return blocks.iter_mut().for_each(|block| *block = self.next());
+        }
         fill_blocks(self.key, self.counter, blocks);
         self.counter = self.counter.wrapping_add(blocks.len() as u128);
     }
@@ -108,32 +111,29 @@ fn next_key(key: [u32; 4]) -> [u32; 4] {
 }
 
 /// The number of blocks whose rounds are computed side by side.
-const LANES: usize = 16;
+const LANES: usize = 32;
+/// The least number of blocks for which that takes less time than single blocks.
+const MIN_BLOCKS: usize = 8;
 
 flowmill_numeric::dispatch! {
     #[allow(clippy::needless_range_loop)]
     /// Stores the blocks from `counter` on.
     fn fill_blocks(key: u64, counter: u128, blocks: &mut [[u32; 4]]) {
         for (i, blocks) in blocks.chunks_mut(LANES).enumerate() {
-            let mut x = [[0u32; LANES]; 4];
+            // An array for each word of a block, which is a vector in the loop over the lanes.
+            let (mut a, mut b, mut c, mut d) = ([0; LANES], [0; LANES], [0; LANES], [0; LANES]);
             for lane in 0..LANES {
-                let words = words_of(counter.wrapping_add((i * LANES + lane) as u128));
-                for word in 0..4 {
-                    x[word][lane] = words[word];
-                }
+                [a[lane], b[lane], c[lane], d[lane]] = words_of(counter.wrapping_add((i * LANES + lane) as u128));
             }
             let mut key = words_of(key.into());
             for _ in 0..ROUNDS {
                 for lane in 0..LANES {
-                    let after = round([x[0][lane], x[1][lane], x[2][lane], x[3][lane]], key);
-                    for word in 0..4 {
-                        x[word][lane] = after[word];
-                    }
+                    [a[lane], b[lane], c[lane], d[lane]] = round([a[lane], b[lane], c[lane], d[lane]], key);
                 }
                 key = next_key(key);
             }
             for (lane, block) in blocks.iter_mut().enumerate() {
-                *block = [x[0][lane], x[1][lane], x[2][lane], x[3][lane]];
+                *block = [a[lane], b[lane], c[lane], d[lane]];
             }
         }
     }
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn blocks_made_together_are_those_made_one_by_one() {
         for counter in [0, u128::from(u64::MAX) - 20, u128::MAX - 5] {
-            for count in [0, 1, 15, 16, 50] {
+            for count in [0, 1, 7, 8, 32, 90] {
                 let (mut together, mut single) = (Philox::new(0x1234_5678_9abc_def0, counter), Philox::new(0x1234_5678_9abc_def0, counter));
                 let mut blocks = vec![[0; 4]; count];
                 together.fill(&mut blocks);
