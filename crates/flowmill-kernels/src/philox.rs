@@ -122,11 +122,12 @@ flowmill_numeric::dispatch! {
         for (i, blocks) in blocks.chunks_mut(LANES).enumerate() {
             // An array for each word of a block, which is a vector in the loop over the lanes.
             let (mut a, mut b, mut c, mut d) = ([0; LANES], [0; LANES], [0; LANES], [0; LANES]);
-            for lane in 0..LANES {
+            for lane in 0..blocks.len() {
                 [a[lane], b[lane], c[lane], d[lane]] = words_of(counter.wrapping_add((i * LANES + lane) as u128));
             }
             let mut key = words_of(key.into());
-            for _ in 0..ROUNDS {
+            // Without a known number of rounds, compilers write the code of one round and not that of all.
+            for _ in 0..std::hint::black_box(ROUNDS) {
                 for lane in 0..LANES {
                     [a[lane], b[lane], c[lane], d[lane]] = round([a[lane], b[lane], c[lane], d[lane]], key);
                 }
