@@ -112,7 +112,7 @@ fn next_key(key: [u32; 4]) -> [u32; 4] {
 
 /// The number of blocks whose rounds are computed side by side.
 const LANES: usize = 32;
-/// The least number of blocks for which that takes less time than single blocks.
+/// The number of blocks from which on they are computed side by side; fewer would fill a small part of the lanes.
 const MIN_BLOCKS: usize = 8;
 
 flowmill_numeric::dispatch! {

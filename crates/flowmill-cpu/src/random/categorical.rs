@@ -10,6 +10,7 @@ use crate::from_fn::from_fn;
 use crate::math_unary::Exp;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::ToPrimitive;
 use std::ops::Range;
@@ -50,13 +51,12 @@ fn make_stateless_multinomial(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
 }
 
 /// A function that returns a row of logits, given by the positions of its elements, as `f64`.
-type Conversion = fn(logits: &Tensor, row: Range<usize>) -> Vec<f64>;
+type Conversion = fn(logits: &Tensor, row: Range<usize>) -> Result<Vec<f64>>;
 
 /// Returns the conversion for the element type of a node.
 fn conversion(init: &KernelInit<'_>) -> Result<Conversion> {
-    fn to_f64<T: Element + ToPrimitive>(logits: &Tensor, row: Range<usize>) -> Vec<f64> {
-        let logits = logits.as_slice::<T>().ok().and_then(|logits| logits.get(row)).unwrap_or_default();
-        logits.iter().map(|x| x.to_f64().unwrap_or(f64::NAN)).collect()
+    fn to_f64<T: Element + ToPrimitive>(logits: &Tensor, row: Range<usize>) -> Result<Vec<f64>> {
+        Ok(logits.as_slice::<T>()?[row].iter().map(|x| x.to_f64().unwrap_or(f64::NAN)).collect())
     }
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => Ok(to_f64::<T>), _ => init.unsupported())
 }
@@ -85,14 +85,21 @@ fn multinomial(
     // The output is allocated first, which checks the memory limit.
     let mut drawn = ctx.allocator().uninit(DType::I64, [batch, samples])?;
     let generator = generator((batch as u64).saturating_mul(samples.div_ceil(4) as u64 * 4))?;
-    let fill = |first: usize, out: &mut [i64]| {
+    let fill = |first: usize, out: &mut [i64]| -> Result<()> {
         for (row, out) in (first..).zip(out.chunks_exact_mut(samples)) {
-            draw_row(&to_f64(logits, row * classes..(row + 1) * classes), &mut numbers_from(generator, row * samples), out);
+            draw_row(&to_f64(logits, row * classes..(row + 1) * classes)?, &mut numbers_from(generator, row * samples), out);
         }
+        Ok(())
     };
     let rows = (CLASSES_PER_TASK / classes).max(1);
     if count > 0 {
-        parallel::chunks(drawn.as_mut_slice::<i64>()?, rows * samples, |task, out| fill(task * rows, out));
+        let failed = Mutex::new(None);
+        parallel::chunks(drawn.as_mut_slice::<i64>()?, rows * samples, |task, out| {
+            if let Err(error) = fill(task * rows, out) {
+                *failed.lock() = Some(error);
+            }
+        });
+        failed.into_inner().map_or(Ok(()), Err)?;
     }
     if output_type == DType::I64 {
         Ok(drawn)

@@ -131,7 +131,7 @@ const MIN_COMPLEX_ROWS: usize = 8;
 /// If a slice is too short for its shape.
 pub fn matmul_complex<F>(m: usize, k: usize, n: usize, a: MatrixRef<'_, Complex<F>>, b: MatrixRef<'_, Complex<F>>, c: &mut [Complex<F>])
 where
-    F: Element + std::ops::Neg<Output = F>,
+    F: Element,
     Complex<F>: Ring + bytemuck::Pod,
 {
     a.check("A", m, k);
