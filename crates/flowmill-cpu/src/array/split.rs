@@ -44,6 +44,9 @@ fn equal_pieces<T: Item>(
     shape: Shape,
     mut take: impl FnMut(usize, Tensor),
 ) -> Result<()> {
+    if count == 0 {
+        return Ok(());
+    }
     let dims = input.shape().dims();
     let (outer, row) = (product(&dims[..axis]), product(&dims[axis..]));
     let (length, run) = (dims[axis] / count, row / count);

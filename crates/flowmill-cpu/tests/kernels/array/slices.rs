@@ -114,3 +114,11 @@ fn narrow_parts_have_the_elements_of_wide_ones() {
         }
     }
 }
+
+#[test]
+fn a_tensor_without_elements_along_an_axis_has_no_parts() {
+    for shape in [[0, 1], [0, 300]] {
+        let parts = call("Unpack", DType::I32).attr("num", 0i64).input(Tensor::from_slice(shape, &[] as &[i32]).unwrap()).outputs(0).run();
+        assert_eq!(parts.unwrap().len(), 0);
+    }
+}
