@@ -4,9 +4,10 @@ mod plans;
 
 use crate::array::permuted;
 use crate::from_fn::from_fn;
+use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Complex, DType, Element, Result, Shape, Tensor, bail, for_dtype};
-use plans::{Plans, each_row};
+use plans::Plans;
 use rustfft::FftNum;
 use std::sync::Arc;
 
@@ -275,7 +276,7 @@ fn make_rfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
             let (input, transform) = (call.input.as_slice::<R>()?, plans.of_len(length));
             let values = out.as_mut_slice::<Complex<R>>()?;
             let state = || (vec![Complex::default(); length], transform.scratch());
-            each_row(values, kept, transform.nanoseconds(), state, |i, target, (row, scratch)| {
+            parallel::rows(values, kept, transform.nanoseconds(), state, |i, target, (row, scratch)| {
                 let source = call.row(input, &call.complex, i);
                 row.iter_mut().zip(source).for_each(|(r, &s)| *r = Complex::new(s, R::zero()));
                 row[source.len().min(length)..].fill(Complex::default());
@@ -315,7 +316,7 @@ fn make_irfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
             let halves = halves.as_ref().unwrap_or(&call.input).as_slice::<Complex<R>>()?;
             let transform = plans.of_len(length);
             let state = || (vec![Complex::default(); length], transform.scratch());
-            each_row(out.as_mut_slice::<R>()?, length, transform.nanoseconds(), state, |i, target, (row, scratch)| {
+            parallel::rows(out.as_mut_slice::<R>()?, length, transform.nanoseconds(), state, |i, target, (row, scratch)| {
                 let half = &halves[i * stride..][..stride];
                 let (first, second) = row.split_at_mut(kept);
                 first[half.len().min(kept)..].fill(Complex::default());

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A scheduler, which decides the threads that run the tasks of a computation.
@@ -135,6 +136,119 @@ fn all_chunks<T: Send>(data: &mut [T], len: usize, f: &(dyn Fn(usize, &mut [T]) 
     scheduler().run(parts.len(), &|i| f(i, &mut parts[i].lock().unwrap_or_else(PoisonError::into_inner)));
 }
 
+/// The error of the first task, by number, that failed.
+struct FirstError<E>(Mutex<Option<(usize, E)>>);
+
+impl<E> FirstError<E> {
+    fn new() -> FirstError<E> {
+        FirstError(Mutex::new(None))
+    }
+
+    fn note(&self, task: usize, result: Result<(), E>) {
+        if let Err(error) = result {
+            let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.as_ref().is_none_or(|(earlier, _)| task < *earlier) {
+                *first = Some((task, error));
+            }
+        }
+    }
+
+    fn into_result(self) -> Result<(), E> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+    }
+}
+
+/// Like [`run`], for tasks that can fail. All tasks run.
+///
+/// # Errors
+/// Returns the error of the first task that failed.
+pub fn try_run<E: Send>(pieces: usize, f: impl Fn(usize) -> Result<(), E> + Sync) -> Result<(), E> {
+    let failed = FirstError::new();
+    run(pieces, |i| failed.note(i, f(i)));
+    failed.into_result()
+}
+
+/// Like [`parts`], for tasks that can fail. All tasks run.
+///
+/// # Errors
+/// Returns the error of the first task that failed.
+///
+/// # Panics
+/// If the lengths add up to more than `data` has.
+pub fn try_parts<T: Send, E: Send>(
+    data: &mut [T],
+    lengths: impl Iterator<Item = usize>,
+    f: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let failed = FirstError::new();
+    parts(data, lengths, |i, part| failed.note(i, f(i, part)));
+    failed.into_result()
+}
+
+/// Like [`chunks`], for tasks that can fail. All tasks run.
+///
+/// # Errors
+/// Returns the error of the first task that failed.
+pub fn try_chunks<T: Send, E: Send>(data: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync) -> Result<(), E> {
+    let failed = FirstError::new();
+    chunks(data, len, |i, chunk| failed.note(i, f(i, chunk)));
+    failed.into_result()
+}
+
+/// Calls `f(i, row, state)` for every whole row of `width` elements of `data`, on several threads if the `nanoseconds` that a row takes make that
+/// worthwhile. Each task makes a state for all of its rows.
+pub fn rows<T: Send, S>(
+    data: &mut [T],
+    width: usize,
+    nanoseconds: usize,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(usize, &mut [T], &mut S) + Sync,
+) {
+    let done: Result<(), Infallible> = try_rows(data, width, nanoseconds, state, |i, row, state| {
+        f(i, row, state);
+        Ok(())
+    });
+    match done {
+        Ok(()) => {}
+        Err(never) => match never {},
+    }
+}
+
+/// Like [`rows`], for rows that can fail. A task ends at its first row that fails.
+///
+/// # Errors
+/// Returns the error of the first row that failed.
+pub fn try_rows<T: Send, S, E: Send>(
+    data: &mut [T],
+    width: usize,
+    nanoseconds: usize,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(usize, &mut [T], &mut S) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    /// The time of a task that is long compared with a fork.
+    const TASK_NANOSECONDS: usize = 20_000;
+    let count = data.len().checked_div(width).unwrap_or(0);
+    if count == 0 {
+        return Ok(());
+    }
+    let forks = is_worth_forking(nanoseconds.saturating_mul(count));
+    let rows_per_task = if forks { (TASK_NANOSECONDS / nanoseconds.max(1)).clamp(1, count) } else { count };
+    try_chunks(&mut data[..count * width], rows_per_task * width, |task, rows| {
+        let mut state = state();
+        rows.chunks_exact_mut(width).enumerate().try_for_each(|(i, row)| f(task * rows_per_task + i, row, &mut state))
+    })
+}
+
+/// Returns `f(0) … f(count - 1)`, computed on several threads if the `nanoseconds` that a call takes make that worthwhile.
+pub fn map<R: Send>(count: usize, nanoseconds: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    if count < 2 || !is_worth_forking(nanoseconds.saturating_mul(count)) {
+        return (0..count).map(f).collect();
+    }
+    let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
+    chunks(&mut results, 1, |i, result| result[0] = Some(f(i)));
+    results.into_iter().flatten().collect()
+}
+
 /// Returns range number `piece` of `pieces` nearly equal ranges that cover `0..len`.
 pub fn piece(len: usize, pieces: usize, piece: usize) -> std::ops::Range<usize> {
     let (each, longer) = (len / pieces, len % pieces);
@@ -191,6 +305,52 @@ mod tests {
             assert!(std::panic::catch_unwind(|| alone(|| panic!("of the test"))).is_err());
             assert_eq!(threads(), 3);
         });
+    }
+
+    fn in_pool<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+        rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(f)
+    }
+
+    #[test]
+    fn the_error_of_the_first_task_is_returned() {
+        let fail = |i: usize| if i % 7 == 4 { Err(i) } else { Ok(()) };
+        assert_eq!(in_pool(|| try_run(30, fail)), Err(4));
+        assert_eq!(in_pool(|| try_chunks(&mut [0; 30], 2, |i, _| fail(i))), Err(4));
+        assert_eq!(in_pool(|| try_parts(&mut [0; 30], [1; 9].into_iter(), |i, _| fail(i))), Err(4));
+        assert_eq!(in_pool(|| try_chunks(&mut [0; 6], 2, |i, _| fail(i))), Ok(()));
+    }
+
+    #[test]
+    fn rows_have_their_numbers_in_any_number_of_tasks() {
+        for (nanoseconds, threads) in [(1, 1), (900, 3), (1_000_000, 3)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut data = vec![0usize; 3 * 101 + 2];
+            pool.install(|| {
+                rows(&mut data, 3, nanoseconds, || (), |i, row, ()| row.fill(i));
+            });
+            assert!(data[..303].iter().enumerate().all(|(at, &x)| x == at / 3));
+            assert_eq!(data[303..], [0, 0]);
+            let failed = pool.install(|| try_rows(&mut data, 3, nanoseconds, || (), |i, _, ()| if i >= 40 { Err(i) } else { Ok(()) }));
+            assert_eq!(failed, Err(40));
+        }
+        rows(&mut [1, 2], 0, 1, || (), |_, row, ()| row.fill(0));
+    }
+
+    #[test]
+    fn a_task_has_one_state_for_its_rows() {
+        let states = Mutex::new(0);
+        let count = || *states.lock().unwrap() += 1;
+        rows(&mut [0; 100], 1, 1, count, |_, _, ()| {});
+        assert_eq!(*states.lock().unwrap(), 1);
+        in_pool(|| rows(&mut [0; 100], 1, 1000, count, |_, _, ()| {}));
+        assert_eq!(*states.lock().unwrap(), 6);
+    }
+
+    #[test]
+    fn results_of_map_are_in_order() {
+        for nanoseconds in [1, 1_000_000] {
+            assert_eq!(in_pool(|| map(100, nanoseconds, |i| i * i)), (0..100).map(|i| i * i).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -12,7 +12,6 @@ use crate::linear::{Linear, LinearCall, RowGrid};
 use crate::linear_algebra::FusedMatMul;
 use crate::parallel;
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -141,13 +140,6 @@ fn in_bands(
     out: &mut Tensor,
     f: impl Fn(&Range<usize>, &mut [f32]) -> Result<()> + Sync,
 ) -> Result<()> {
-    let failed = Mutex::new(None);
-    parallel::parts(out.as_mut_slice::<f32>()?, bands.iter().map(|rows| rows.len() * row_len), |i, band| {
-        parallel::alone(|| {
-            if let Err(error) = f(&bands[i], band) {
-                failed.lock().get_or_insert(error);
-            }
-        });
-    });
-    failed.into_inner().map_or(Ok(()), Err)
+    let lengths = bands.iter().map(|rows| rows.len() * row_len);
+    parallel::try_parts(out.as_mut_slice::<f32>()?, lengths, |i, band| parallel::alone(|| f(&bands[i], band)))
 }

@@ -142,6 +142,9 @@ fn make_contrast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
+/// The elements that [`contrast`] computes at a time, unless a pixel has more.
+const RUN: usize = 96;
+
 /// Scales the distance of each channel from its mean over the image.
 fn contrast<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (images, factor) = (ctx.input(0)?, ctx.input(1)?);
@@ -160,13 +163,16 @@ fn contrast<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>) -> Result<()> {
     if len > 0 {
         parallel::chunks(out.as_mut_slice::<T>()?, len, |i, out| {
             let image = &pixels[i * len..][..len];
-            let mut sums = vec![0f64; channels];
-            for pixel in image.chunks_exact(channels) {
-                sums.iter_mut().zip(pixel).for_each(|(sum, x)| *sum += f64::from(x.widen()));
+            // The channels of several pixels are one run, whose loops are long enough for vectors.
+            let run = (RUN / channels).max(1) * channels;
+            let mut sums = vec![0f64; run];
+            for pixels in image.chunks(run) {
+                sums.iter_mut().zip(pixels).for_each(|(sum, x)| *sum += f64::from(x.widen()));
             }
-            let means: Vec<f32> = sums.iter().map(|sum| (sum / (len / channels) as f64) as f32).collect();
-            for (out, pixel) in out.chunks_exact_mut(channels).zip(image.chunks_exact(channels)) {
-                for ((out, x), mean) in out.iter_mut().zip(pixel).zip(&means) {
+            let mean = |channel: usize| (sums[channel..].iter().step_by(channels).sum::<f64>() / (len / channels) as f64) as f32;
+            let means: Vec<f32> = (0..channels).map(mean).collect::<Vec<_>>().repeat(run / channels);
+            for (out, pixels) in out.chunks_mut(run).zip(image.chunks(run)) {
+                for ((out, x), mean) in out.iter_mut().zip(pixels).zip(&means) {
                     *out = T::narrow((x.widen() - mean) * factor + mean);
                 }
             }

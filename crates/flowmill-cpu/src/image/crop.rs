@@ -52,32 +52,68 @@ fn crop<T: Element + AsPrimitive<f32>>(is_nearest: bool, outside: f32) -> Result
             bail!(OutOfRange, "box_index has values outside [0, batch_size)");
         }
         let mut output = ctx.allocator().uninit(DType::F32, [num_boxes, crop_height, crop_width, depth])?;
-        let (input, boxes) = (image.as_slice::<T>()?, boxes.as_slice::<f32>()?);
-        if depth > 0 {
-            parallel::chunks(output.as_mut_slice::<f32>()?, crop_height * crop_width * depth, |b, crop| {
-                let &[y1, x1, y2, x2] = &boxes[b * 4..b * 4 + 4] else { return };
-                let (ys, xs) = (positions(y1, y2, height, crop_height), positions(x1, x2, width, crop_width));
-                let image = &input[indices[b] as usize * height * width * depth..][..height * width * depth];
-                let value = |y: f32, x: f32, c: usize| -> f32 { image[(y as usize * width + x as usize) * depth + c].as_() };
-                for (i, pixel) in crop.chunks_exact_mut(depth).enumerate() {
-                    let (Some(y), Some(x)) = (ys(i / crop_width), xs(i % crop_width)) else {
-                        pixel.fill(outside);
-                        continue;
-                    };
-                    for (c, out) in pixel.iter_mut().enumerate() {
-                        *out = if is_nearest {
-                            value(y.round(), x.round(), c)
-                        } else {
-                            let (x_lerp, y_lerp) = (x - x.floor(), y - y.floor());
-                            let mix = |y: f32| value(y, x.floor(), c) + (value(y, x.ceil(), c) - value(y, x.floor(), c)) * x_lerp;
-                            let (top, bottom) = (mix(y.floor()), mix(y.ceil()));
-                            top + (bottom - top) * y_lerp
-                        };
-                    }
+        let (input, boxes) = (image.as_slice::<T>()?, boxes.as_slice::<f32>()?.as_chunks::<4>().0);
+        let nanoseconds = crop_width.saturating_mul(10 + depth / 2);
+        parallel::rows(output.as_mut_slice::<f32>()?, crop_width * depth, nanoseconds, Columns::default, |i, row, columns| {
+            let (number, y) = (i / crop_height, i % crop_height);
+            let [y1, x1, y2, x2] = boxes[number];
+            let Some(y) = positions(y1, y2, height, crop_height)(y) else { return row.fill(outside) };
+            columns.prepare(number, positions(x1, x2, width, crop_width), crop_width, is_nearest);
+            let image = &input[indices[number] as usize * height * width * depth..][..height * width * depth];
+            let pixel = |y: usize, x: usize| &image[(y * width + x) * depth..][..depth];
+            let y = Between::new(y, is_nearest);
+            for (out, x) in row.chunks_exact_mut(depth).zip(&columns.places) {
+                let Some(x) = x else {
+                    out.fill(outside);
+                    continue;
+                };
+                if is_nearest {
+                    out.iter_mut().zip(pixel(y.low, x.low)).for_each(|(out, value)| *out = value.as_());
+                    continue;
                 }
-            });
-        }
+                let (top, bottom) = ([pixel(y.low, x.low), pixel(y.low, x.high)], [pixel(y.high, x.low), pixel(y.high, x.high)]);
+                for (c, out) in out.iter_mut().enumerate() {
+                    let mix = |[left, right]: [&[T]; 2]| -> f32 { left[c].as_() + (right[c].as_() - left[c].as_()) * x.share };
+                    let (top, bottom) = (mix(top), mix(bottom));
+                    *out = top + (bottom - top) * y.share;
+                }
+            }
+        });
         ctx.set_output(0, output);
         Ok(())
     })
+}
+
+/// A position between two pixels, and its distance from the first one.
+#[derive(Clone, Copy)]
+struct Between {
+    low: usize,
+    high: usize,
+    share: f32,
+}
+
+impl Between {
+    /// Returns the pixels beside a position, or twice the nearest one.
+    fn new(at: f32, is_nearest: bool) -> Between {
+        let (low, high) = if is_nearest { (at.round(), at.round()) } else { (at.floor(), at.ceil()) };
+        Between { low: low as usize, high: high as usize, share: at - low }
+    }
+}
+
+/// The positions of the columns of one crop, which all of its rows share. A position outside of the image is `None`.
+#[derive(Default)]
+struct Columns {
+    number: Option<usize>,
+    places: Vec<Option<Between>>,
+}
+
+impl Columns {
+    /// Computes the positions for the crop with this number, unless they are known.
+    fn prepare(&mut self, number: usize, position: impl Fn(usize) -> Option<f32>, count: usize, is_nearest: bool) {
+        if self.number != Some(number) {
+            self.number = Some(number);
+            self.places.clear();
+            self.places.extend((0..count).map(|i| Some(Between::new(position(i)?, is_nearest))));
+        }
+    }
 }

@@ -7,7 +7,6 @@ use super::elimination::{Rows, Scalar};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelInit};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, Complex, Element, Result, Shape, Tensor, bail, f16};
 use nalgebra::{ComplexField, DMatrix, RealField};
 use num_traits::{One, Zero};
@@ -116,16 +115,11 @@ impl<'a, T: Field> Batch<'a, T> {
 /// Returns `f(0) … f(count - 1)`, computed in parallel if the product of `sizes`, the operations of one call, makes that worthwhile.
 ///
 /// # Errors
-/// Returns any error of `f`; `ResourceExhausted` if the results alone exceed the memory limit, which those of empty matrices may.
+/// Returns the error of the first call that failed; `ResourceExhausted` if the results alone exceed the memory limit, which those of empty matrices may.
 pub(super) fn map<R: Send>(alloc: &Allocator, count: usize, sizes: [usize; 3], f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
     let _reserved = alloc.reserve::<R>(count)?;
-    let operations = sizes.iter().fold(count, |n, &size| n.saturating_mul(size));
-    if count < 2 || !parallel::is_worth_forking(operations) {
-        return (0..count).map(f).collect();
-    }
-    let results: Vec<Mutex<Option<Result<R>>>> = (0..count).map(|_| Mutex::new(None)).collect();
-    parallel::run(count, |i| *results[i].lock() = Some(f(i)));
-    results.into_iter().filter_map(Mutex::into_inner).collect()
+    let operations = sizes.iter().fold(1usize, |n, &size| n.saturating_mul(size));
+    parallel::map(count, operations, f).into_iter().collect()
 }
 
 /// Returns a tensor of matrices in row-major order.

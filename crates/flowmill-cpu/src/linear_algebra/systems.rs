@@ -7,33 +7,15 @@ use super::elimination::{Rows, Scalar};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Element, Result, Shape, bail};
 use nalgebra::{ComplexField, DMatrix};
 use num_traits::{One, Zero};
 use std::sync::Arc;
 
-/// Calls `f(i, matrices)` for groups of matrices of `size` elements in `out`, of which the first is matrix `i`, in parallel if the product of `sizes`, the
-/// operations per matrix, makes that worthwhile.
-fn groups<T: Send>(out: &mut [T], size: usize, sizes: [usize; 3], f: impl Fn(usize, &mut [T]) -> Result<()> + Sync) -> Result<()> {
-    /// The operations per nanosecond.
-    const SPEED: usize = 8;
-    /// The operations of a group.
-    const GROUP: usize = 20_000 * SPEED;
-    let count = out.len() / size.max(1);
-    if count == 0 {
-        return Ok(());
-    }
-    let each = sizes.iter().fold(1usize, |n, &size| n.saturating_mul(size)).max(1);
-    let forks = parallel::is_worth_forking(each.saturating_mul(count) / SPEED);
-    let group = if forks { (GROUP / each).clamp(1, count) } else { count };
-    let failed = Mutex::new(None);
-    parallel::chunks(out, group * size, |i, matrices| {
-        if let Err(error) = f(i * group, matrices) {
-            *failed.lock() = Some(error);
-        }
-    });
-    failed.into_inner().map_or(Ok(()), Err)
+/// Estimates the nanoseconds that one matrix takes, for which the product of `sizes` is the number of operations.
+fn nanoseconds(sizes: [usize; 3]) -> usize {
+    const OPERATIONS_PER_NANOSECOND: usize = 8;
+    sizes.iter().fold(1usize, |n, &size| n.saturating_mul(size)) / OPERATIONS_PER_NANOSECOND
 }
 
 /// Copies part of a row of results.
@@ -76,14 +58,12 @@ pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let (n, columns) = (b.rows, b.columns);
         let mut out = ctx.allocator().uninit(T::DTYPE, ctx.input(1)?.shape().clone())?;
-        groups(out.as_mut_slice::<T>()?, n * columns, [n, n, n.saturating_add(columns)], |first, group| {
-            let mut rows = Rows::new(n, columns);
-            for (i, out) in group.chunks_exact_mut(n * columns).enumerate() {
-                a.copy(first + i, &mut rows, adjoint);
-                rows.set(n, columns, b.values[(first + i) * n * columns..].iter().map(|v| v.widen()));
-                if !rows.solve(columns, &mut |i, j, x| narrow(&mut out[i * columns + j..], x)) {
-                    bail!(InvalidArgument, "Input matrix is not invertible.");
-                }
+        let (time, state) = (nanoseconds([n, n, n.saturating_add(columns)]), || Rows::new(n, columns));
+        parallel::try_rows(out.as_mut_slice::<T>()?, n * columns, time, state, |i, out, rows| {
+            a.copy(i, rows, adjoint);
+            rows.set(n, columns, b.values[i * n * columns..].iter().map(|v| v.widen()));
+            if !rows.solve(columns, &mut |i, j, x| narrow(&mut out[i * columns + j..], x)) {
+                bail!(InvalidArgument, "Input matrix is not invertible.");
             }
             Ok(())
         })?;
@@ -98,15 +78,13 @@ pub(super) fn make_inverse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let n = input.rows;
         let mut out = ctx.allocator().uninit(T::DTYPE, ctx.input(0)?.shape().clone())?;
-        groups(out.as_mut_slice::<T>()?, n * n, [n, n, 2 * n], |first, group| {
-            let mut rows = Rows::new(n, n);
-            for (i, out) in group.chunks_exact_mut(n * n).enumerate() {
-                input.copy(first + i, &mut rows, adjoint);
-                let one = |at: usize| if at % n == at / n { <T as Field>::Wide::one() } else { <T as Field>::Wide::zero() };
-                rows.set(n, n, (0..n * n).map(one));
-                if !rows.solve(n, &mut |i, j, x| narrow(&mut out[i * n + j..], x)) {
-                    bail!(InvalidArgument, "Input is not invertible.");
-                }
+        let (time, state) = (nanoseconds([n, n, 2 * n]), || Rows::new(n, n));
+        parallel::try_rows(out.as_mut_slice::<T>()?, n * n, time, state, |i, out, rows| {
+            input.copy(i, rows, adjoint);
+            let one = |at: usize| if at % n == at / n { <T as Field>::Wide::one() } else { <T as Field>::Wide::zero() };
+            rows.set(n, n, (0..n * n).map(one));
+            if !rows.solve(n, &mut |i, j, x| narrow(&mut out[i * n + j..], x)) {
+                bail!(InvalidArgument, "Input is not invertible.");
             }
             Ok(())
         })?;
@@ -125,17 +103,13 @@ pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
         shape.push(n);
         shape.push(columns);
         let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
-        groups(out.as_mut_slice::<T>()?, n * columns, [n, n, columns], |first, group| {
-            let mut rows = Rows::new(n, 0);
-            for (i, out) in group.chunks_exact_mut(n * columns).enumerate() {
-                a.copy(broadcast(a.outer, &outer, first + i), &mut rows, adjoint);
-                let rhs = &b.values[broadcast(b.outer, &outer, first + i) * n * columns..];
-                let get = |i: usize, j: usize, x: &mut [_]| x.iter_mut().zip(&rhs[i * columns + j..]).for_each(|(x, v)| *x = v.widen());
-                // The adjoint of a lower triangle is an upper one. Zeros on the diagonal are divided by, as in TensorFlow.
-                rows.substitute(lower != adjoint, columns, &get, &mut |i, j, x| narrow(&mut out[i * columns + j..], x));
-            }
-            Ok(())
-        })?;
+        parallel::rows(out.as_mut_slice::<T>()?, n * columns, nanoseconds([n, n, columns]), || Rows::new(n, 0), |i, out, rows| {
+            a.copy(broadcast(a.outer, &outer, i), rows, adjoint);
+            let rhs = &b.values[broadcast(b.outer, &outer, i) * n * columns..];
+            let get = |i: usize, j: usize, x: &mut [_]| x.iter_mut().zip(&rhs[i * columns + j..]).for_each(|(x, v)| *x = v.widen());
+            // The adjoint of a lower triangle is an upper one. Zeros on the diagonal are divided by, as in TensorFlow.
+            rows.substitute(lower != adjoint, columns, &get, &mut |i, j, x| narrow(&mut out[i * columns + j..], x));
+        });
         ctx.set_output(0, out);
         Ok(())
     }))
@@ -147,23 +121,20 @@ pub(super) fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let n = input.rows;
         let mut out = ctx.allocator().uninit(T::DTYPE, ctx.input(0)?.shape().clone())?;
-        groups(out.as_mut_slice::<T>()?, n * n, [n, n, n.div_ceil(3)], |first, group| {
-            let mut rows = Rows::<<T as Field>::Wide>::new(n, 0);
-            for (i, out) in group.chunks_exact_mut(n * n).enumerate() {
-                input.copy(first + i, &mut rows, true);
-                let is_definite = rows.factor();
-                for (i, out) in out.chunks_exact_mut(n).enumerate() {
-                    for (j, out) in out.iter_mut().enumerate() {
-                        *out = match j <= i {
-                            true if is_definite => T::narrow(rows.row(j)[i].conjugate()),
-                            true => T::narrow(nan()),
-                            false => T::default(),
-                        };
-                    }
+        let (time, state) = (nanoseconds([n, n, n.div_ceil(3)]), || Rows::<<T as Field>::Wide>::new(n, 0));
+        parallel::rows(out.as_mut_slice::<T>()?, n * n, time, state, |i, out, rows| {
+            input.copy(i, rows, true);
+            let is_definite = rows.factor();
+            for (i, out) in out.chunks_exact_mut(n).enumerate() {
+                for (j, out) in out.iter_mut().enumerate() {
+                    *out = match j <= i {
+                        true if is_definite => T::narrow(rows.row(j)[i].conjugate()),
+                        true => T::narrow(nan()),
+                        false => T::default(),
+                    };
                 }
             }
-            Ok(())
-        })?;
+        });
         ctx.set_output(0, out);
         Ok(())
     }))

@@ -10,7 +10,6 @@ use crate::from_fn::from_fn;
 use crate::math_unary::Exp;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::ToPrimitive;
 use std::ops::Range;
@@ -93,13 +92,7 @@ fn multinomial(
     };
     let rows = (CLASSES_PER_TASK / classes).max(1);
     if count > 0 {
-        let failed = Mutex::new(None);
-        parallel::chunks(drawn.as_mut_slice::<i64>()?, rows * samples, |task, out| {
-            if let Err(error) = fill(task * rows, out) {
-                *failed.lock() = Some(error);
-            }
-        });
-        failed.into_inner().map_or(Ok(()), Err)?;
+        parallel::try_chunks(drawn.as_mut_slice::<i64>()?, rows * samples, |task, out| fill(task * rows, out))?;
     }
     if output_type == DType::I64 {
         Ok(drawn)

@@ -23,20 +23,36 @@ pub(super) fn make_dense_bincount(init: &KernelInit<'_>) -> Result<Arc<dyn Kerne
 
 fn bincount<T: Number>(ctx: &mut KernelContext<'_>, counts_rows: bool, binary: bool) -> Result<()> {
     let Bincount { bins, width, shape, .. } = Bincount::new(ctx, counts_rows)?;
-    let weights = ctx.input(2)?.as_slice::<T>()?;
-    let values = ctx.input(0)?.to_i64_vec()?;
-    if values.iter().any(|&v| v < 0) {
-        bail!(InvalidArgument, "Input arr must be non-negative!");
-    }
+    let (values, weights) = (ctx.input(0)?, ctx.input(2)?.as_slice::<T>()?);
     let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
     let counts = out.as_mut_slice::<T>()?;
-    for (i, &value) in values.iter().enumerate().filter(|(_, v)| **v < bins as i64) {
-        let count = &mut counts[i / width * bins + value as usize];
-        let weight = weights.get(i).copied().unwrap_or(T::ONE);
-        *count = if binary { T::ONE } else { count.plus(weight) };
-    }
+    for_dtype!(values.dtype(), [i32, i64], I => {
+        let values = values.as_slice::<I>()?;
+        if values.iter().min().is_some_and(|&least| least < 0) {
+            bail!(InvalidArgument, "Input arr must be non-negative!");
+        }
+        // Without bins, there is nothing to count.
+        for (row, counts) in counts.chunks_exact_mut(bins.max(1)).enumerate() {
+            let range = row * width..(row + 1) * width;
+            let of_row = values[range.clone()].iter().map(|&value| value as u64);
+            match weights.get(range) {
+                _ if binary => count(of_row, counts, |at, _| *at = T::ONE),
+                Some(weights) if !weights.is_empty() => count(of_row, counts, |at, i| *at = at.plus(weights[i])),
+                _ => count(of_row, counts, |at, _| *at = at.plus(T::ONE)),
+            }
+        }
+    }, _ => bail!(InvalidArgument, "values of type {}", values.dtype()));
     ctx.set_output(0, out);
     Ok(())
+}
+
+/// Calls `add` with the bin and the place of each value that has a bin.
+fn count<T>(values: impl Iterator<Item = u64>, bins: &mut [T], add: impl Fn(&mut T, usize)) {
+    for (i, value) in values.enumerate() {
+        if value < bins.len() as u64 {
+            add(&mut bins[value as usize], i);
+        }
+    }
 }
 
 /// Makes the kernel of `HistogramFixedWidth`: values outside of the range are counted in the first or the last bin.

@@ -176,33 +176,35 @@ impl<T: Root> Reducer<T> for EuclideanNorm {
 }
 
 impl Reducer<bool> for All {
-    type Acc = bool;
-    const EMPTY: bool = true;
+    // Compilers make vectors of bytes, and branches of `bool`.
+    type Acc = u8;
+    const EMPTY: u8 = true as u8;
     #[inline(always)]
-    fn load(x: bool) -> bool {
-        x
+    fn load(x: bool) -> u8 {
+        x.into()
     }
     #[inline(always)]
-    fn merge(a: bool, b: bool) -> bool {
+    fn merge(a: u8, b: u8) -> u8 {
         a & b
     }
-    fn finish(acc: bool, _: usize) -> bool {
-        acc
+    fn finish(acc: u8, _: usize) -> bool {
+        acc != 0
     }
 }
 
 impl Reducer<bool> for Any {
-    type Acc = bool;
-    const EMPTY: bool = false;
+    // Compilers make vectors of bytes, and branches of `bool`.
+    type Acc = u8;
+    const EMPTY: u8 = false as u8;
     #[inline(always)]
-    fn load(x: bool) -> bool {
-        x
+    fn load(x: bool) -> u8 {
+        x.into()
     }
     #[inline(always)]
-    fn merge(a: bool, b: bool) -> bool {
+    fn merge(a: u8, b: u8) -> u8 {
         a | b
     }
-    fn finish(acc: bool, _: usize) -> bool {
-        acc
+    fn finish(acc: u8, _: usize) -> bool {
+        acc != 0
     }
 }

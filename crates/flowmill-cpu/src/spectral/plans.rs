@@ -75,12 +75,12 @@ impl<R: FftNum + Default> Transform<R> {
     /// Transforms along a dimension of which `inner` elements have the same index in a row.
     fn along(&self, data: &mut [Complex<R>], inner: usize) {
         if inner == 1 {
-            return each_row(data, self.plan.len(), self.nanoseconds(), || self.scratch(), |_, row, scratch| self.run(row, scratch));
+            return parallel::rows(data, self.plan.len(), self.nanoseconds(), || self.scratch(), |_, row, scratch| self.run(row, scratch));
         }
         let block = self.plan.len() * inner;
         let nanoseconds = self.nanoseconds().saturating_mul(2 * inner);
         if data.len() / block >= MANY_BLOCKS || nanoseconds < TASK_NANOSECONDS {
-            each_row(
+            parallel::rows(
                 data,
                 block,
                 nanoseconds,
@@ -100,7 +100,7 @@ impl<R: FftNum + Default> Transform<R> {
                     groups.iter_mut().zip(row.chunks_mut(COLUMNS)).for_each(|(group, part)| group.push(part));
                 }
                 let nanoseconds = self.nanoseconds().saturating_mul(2 * COLUMNS);
-                each_row(
+                parallel::rows(
                     &mut groups,
                     1,
                     nanoseconds,
@@ -136,21 +136,4 @@ impl<R: FftNum + Default> Transform<R> {
             }
         }
     }
-}
-
-/// Calls `f(i, row, state)` for every row of `width` elements, in parallel if the time per row makes that worthwhile. A task makes one state for its rows.
-pub(super) fn each_row<T: Send, S>(
-    data: &mut [T],
-    width: usize,
-    nanoseconds: usize,
-    state: impl Fn() -> S + Sync,
-    f: impl Fn(usize, &mut [T], &mut S) + Sync,
-) {
-    let count = data.len() / width;
-    let forks = parallel::is_worth_forking(nanoseconds.saturating_mul(count));
-    let rows = if forks { (TASK_NANOSECONDS / nanoseconds.max(1)).clamp(1, count) } else { count };
-    parallel::chunks(data, rows * width, |task, part| {
-        let mut state = state();
-        part.chunks_exact_mut(width).enumerate().for_each(|(i, row)| f(task * rows + i, row, &mut state));
-    });
 }

@@ -8,7 +8,6 @@ use super::example::{Feature, Wanted, find};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, Bytes, DType, Error, PartialShape, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
@@ -18,6 +17,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ParseSingleExample", make_single);
 }
 
+/// The time to read a value of a message.
+const NANOSECONDS_PER_VALUE: usize = 100;
 /// Messages per parallel task.
 const MESSAGES_A_PIECE: usize = 64;
 
@@ -271,42 +272,20 @@ fn read<'a>(features: &Features, input: &Input<'a>) -> Result<Vec<Read>> {
         .collect();
     let num_keys = places.len();
     let mut found: Vec<Option<Feature<'a>>> = vec![None; input.messages.len() * num_keys];
-    let failed = Failure::default();
-    let scan = |first: usize, found: &mut [Option<Feature<'a>>]| {
-        for (i, found) in found.chunks_mut(num_keys.max(1)).enumerate() {
-            if find(&input.messages[first + i], &places, found).is_err() {
-                failed.note(first + i, || input.blame(first + i, b"", "Can't parse serialized Example."));
-            }
-        }
-    };
     if num_keys > 0 {
-        parallel::chunks(&mut found, MESSAGES_A_PIECE * num_keys, |piece, found| scan(piece * MESSAGES_A_PIECE, found));
+        parallel::try_chunks(&mut found, MESSAGES_A_PIECE * num_keys, |piece, found| {
+            found.chunks_mut(num_keys).zip(piece * MESSAGES_A_PIECE..).try_for_each(|(found, message)| {
+                let unreadable = |_| input.blame(message, b"", "Can't parse serialized Example.");
+                find(&input.messages[message], &places, found).map_err(unreadable)
+            })
+        })?;
     }
-    failed.check()?;
-    let mut columns: Vec<Option<Result<Read>>> = (0..features.len()).map(|_| None).collect();
     let types: Vec<DType> = features.types().collect();
-    parallel::chunks(&mut columns, 1, |i, column| {
+    let columns = parallel::map(features.len(), input.messages.len().saturating_mul(NANOSECONDS_PER_VALUE), |i| {
         let of_message = |message: usize| found[message * num_keys + at[i]].as_ref();
-        column[0] = Some(read_column(features, input, i, types[i], of_message));
+        read_column(features, input, i, types[i], of_message)
     });
-    columns.into_iter().flatten().collect()
-}
-
-/// The error of the first message that has one, regardless of the order in which threads meet errors.
-#[derive(Default)]
-struct Failure(Mutex<Option<(usize, Error)>>);
-
-impl Failure {
-    fn note(&self, message: usize, error: impl FnOnce() -> Error) {
-        let mut kept = self.0.lock();
-        if kept.as_ref().is_none_or(|(first, _)| message < *first) {
-            *kept = Some((message, error()));
-        }
-    }
-
-    fn check(self) -> Result<()> {
-        self.0.into_inner().map_or(Ok(()), |(_, error)| Err(error))
-    }
+    columns.into_iter().collect()
 }
 
 /// Reads feature `i` of all messages.

@@ -118,21 +118,13 @@ impl Slices<'_> {
     /// Calls `f` with the number of a part, its slice and its rows, for all parts of all slices, on several threads if there is much to do.
     fn for_each_part(&self, f: impl Fn(usize, usize, Range<usize>) -> Result<()> + Sync) -> Result<()> {
         let parts_per_slice = self.num_rows.div_ceil(self.rows_per_part);
-        let failure = Mutex::new(None);
         let one = |index: usize| {
             let first = index % parts_per_slice * self.rows_per_part;
-            if let Err(error) = f(index, index / parts_per_slice, first..self.num_rows.min(first + self.rows_per_part)) {
-                failure.lock().get_or_insert(error);
-            }
+            f(index, index / parts_per_slice, first..self.num_rows.min(first + self.rows_per_part))
         };
         let num_parts = self.plan.num_slices * parts_per_slice;
         let work = self.plan.full.num_elements().saturating_mul(self.plan.cost);
-        if work < PARALLEL_MIN || parallel::threads() == 1 {
-            (0..num_parts).for_each(one);
-        } else {
-            parallel::run(num_parts, one);
-        }
-        failure.into_inner().map_or(Ok(()), Err)
+        if work < PARALLEL_MIN || parallel::threads() == 1 { (0..num_parts).try_for_each(one) } else { parallel::try_run(num_parts, one) }
     }
 
     /// Returns the element-wise steps that compute the operands of these steps in blocks, and those of `last` that are element-wise themselves, in order.

@@ -5,7 +5,6 @@ use crate::elementwise::{Operand, PARALLEL_MIN};
 use crate::parallel;
 use flowmill_numeric::reduce::Segment;
 use flowmill_tensor::Result;
-use flowmill_tensor::sync::Mutex;
 use smallvec::SmallVec;
 
 /// The largest slice whose values stay in the cache all together.
@@ -23,13 +22,7 @@ pub(super) fn compute(plan: &Plan<'_>, out: &mut [f32]) -> Result<()> {
     }
     let num_pieces = (work / (PARALLEL_MIN / 4)).min(4 * parallel::threads()).max(1);
     let per_piece = plan.num_slices.div_ceil(num_pieces).next_multiple_of(at_once);
-    let failure = Mutex::new(None);
-    parallel::chunks(out, per_piece * plan.slice, |piece, out| {
-        if let Err(error) = slices(plan, &operands, at_once, piece * per_piece, out) {
-            failure.lock().get_or_insert(error);
-        }
-    });
-    failure.into_inner().map_or(Ok(()), Err)
+    parallel::try_chunks(out, per_piece * plan.slice, |piece, out| slices(plan, &operands, at_once, piece * per_piece, out))
 }
 
 /// Computes the slices from `first` on to `out`, `at_once` at a time.

@@ -4,7 +4,6 @@ use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use crate::parallel;
 use flowmill_runtime::{KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, bail, for_dtype};
 use num_traits::Float;
 
@@ -86,25 +85,11 @@ fn loss<T: Ordered + Float>(ctx: &mut KernelContext<'_>, options: Options) -> Re
         .saturating_mul(150)
         .saturating_add(inputs.num_elements().saturating_mul(10));
     let dx = gradient.as_mut_slice::<T>()?;
-    let mut take = |b: usize, (loss, rows): (T, Vec<T>)| {
+    for (b, result) in parallel::map(batch, nanoseconds / batch.max(1), item).into_iter().enumerate() {
+        let Some((loss, rows)) = result else { continue };
         found[b] = loss;
         for (t, row) in rows.chunks_exact(classes).enumerate() {
             dx[(t * batch + b) * classes..][..classes].copy_from_slice(row);
-        }
-    };
-    if batch > 1 && parallel::is_worth_forking(nanoseconds) {
-        let results: Vec<Mutex<Option<(T, Vec<T>)>>> = (0..batch).map(|_| Mutex::new(None)).collect();
-        parallel::run(batch, |b| *results[b].lock() = item(b));
-        results.into_iter().enumerate().for_each(|(b, result)| {
-            if let Some(result) = result.into_inner() {
-                take(b, result);
-            }
-        });
-    } else {
-        for b in 0..batch {
-            if let Some(result) = item(b) {
-                take(b, result);
-            }
         }
     }
     let losses = ctx.allocator().vector(&found)?;
