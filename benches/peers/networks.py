@@ -39,6 +39,7 @@ ZOOS = {
     "scene_zoo": "SCENE_NETWORKS",
     "wild_zoo": "WILD_NETWORKS",
     "keras_zoo": "KERAS_NETWORKS",
+    "paper_zoo": "PAPER_NETWORKS",
 }
 
 # The modules with training steps, and the names of their tables.

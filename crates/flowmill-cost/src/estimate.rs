@@ -140,6 +140,11 @@ impl Estimator<'_> {
                 let projected = if projection > 0 { after * filter(inputs.len().saturating_sub(projection)) } else { 0.0 };
                 (KernelClass::PointwiseConvolution, 2.0 * (expanded + after * filter(1) + projected))
             }
+            Work::Attention => {
+                let is_interleaved = node.attrs().list::<bool>("interleaved").ok().and_then(|of| of.get(2).copied()).unwrap_or(false);
+                let keys = input_sizes(2).map_or(1.0, |values| values.size_from_last(1 + usize::from(is_interleaved)));
+                (KernelClass::Product, 2.0 * keys * (elements(Operand::Input(0)) + elements(Operand::Output(0))))
+            }
             Work::Window => {
                 let window =
                     node.attrs().list::<i64>("ksize").map_or(USUAL_WINDOW, |sizes| sizes.iter().map(|&size| size as f64).product());

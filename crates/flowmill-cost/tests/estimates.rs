@@ -43,6 +43,16 @@ fn products_count_two_operations_per_term() {
 }
 
 #[test]
+fn attention_counts_its_two_products() {
+    let expected = 2.0 * (2.0 * 4.0) * (10.0 * 6.0 * 8.0 + 10.0 * 6.0 * 3.0);
+    let attrs = |interleaved| format!("{{T=f32, N=0, program=[], interleaved={interleaved}}}");
+    let apart = format!("_FusedAttention(p0, p1, p2) {}", attrs("[false,false,false,false]"));
+    assert_operations(&["[2,4,10,8]", "[2,4,6,8]", "[2,4,6,3]"], &apart, expected);
+    let interleaved = format!("_FusedAttention(p0, p1, p2) {}", attrs("[true,true,true,true]"));
+    assert_operations(&["[2,10,4,8]", "[2,6,4,8]", "[2,6,4,3]"], &interleaved, expected);
+}
+
+#[test]
 fn a_convolution_and_its_gradients_have_equal_work() {
     let expected = 2.0 * (2.0 * 8.0 * 8.0) * (3.0 * 3.0 * 4.0 * 5.0);
     let attrs = "{strides=[1,1,1,1], padding=\"SAME\"}";

@@ -51,6 +51,9 @@ pub enum Work {
     /// A depthwise convolution with the filter in input 1 between convolutions of one position, whose filters are the first of `num_expansion` inputs from
     /// input 2 on, and the first of the last `num_projection` inputs.
     SeparableConvolution,
+    /// Products of the queries in input 0 with keys, and of their scores with values: two operations per key and element of the queries and of the result.
+    /// Input 2 has a value for each key; its dimension of keys is the last one but one, or but two if element 2 of the attribute `interleaved` is true.
+    Attention,
     /// One operation per element of the smallest image and element of a window, whose size is the attribute `ksize`.
     Window,
     /// This many times `rows · columns · min(rows, columns)` of each matrix of input 0, which are its last two dimensions.

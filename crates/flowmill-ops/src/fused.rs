@@ -116,6 +116,7 @@ pub(crate) const OPS: &[Op] = &[
     // that its dimension of rows comes before the last leading one: [batch, rows, heads, size] instead of [batch, heads, rows, size].
     op("_FusedAttention", "(query: T, key: T, value: T, args: N * T) -> (context: T)")
         .costly()
+        .work(Work::Attention)
         .attrs("T: {float}; N: int >= 0; program: list(string); interleaved: list(bool); key_is_transposed: bool = false")
         .shape(shape::fused_attention),
     // (x - mean) / sqrt(variance + epsilon) * gamma + beta, where mean and variance are those of the last dimension. `gamma` and `beta` are

@@ -12,8 +12,9 @@ use std::ops::Range;
 
 /// The number of elements per block: a dozen temporaries of this size stay in the L1 cache.
 const BLOCK: usize = 512;
-/// The length of rows from which a block ends with its row, so that broadcast operands are read in place. For shorter rows, they are gathered.
-const MIN_ROW: usize = 64;
+/// The length of rows from which a block ends with its row, so that broadcast operands are read in place. For shorter rows, they are gathered: a step takes
+/// longer to begin with a block than an operand to be copied.
+const MIN_ROW: usize = BLOCK;
 
 #[derive(Clone, Copy)]
 enum Source {

@@ -1,7 +1,7 @@
 //! `BatchMatMul` and its later versions, whose batch dimensions broadcast.
 
 use super::matmul::product_cost;
-use super::product::{Product, Sizes, StableRhs};
+use super::product::{MatrixStack, Product, Sizes, StableRhs};
 use crate::elementwise::broadcast_positions;
 use crate::from_fn::{batched_from_fn, from_fn};
 use crate::gemm::{Epilogue, MatrixRef};
@@ -22,13 +22,16 @@ struct Options {
 fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn Kernel>> {
     let options = Options { adj_x: init.attrs.get_or("adj_x", false)?, adj_y: init.attrs.get_or("adj_y", false)?, broadcast };
     if matches!(dtype, DType::F32 | DType::BF16) {
-        let rhs = StableRhs::new(init, 1);
+        let (rhs, stack) = (StableRhs::new(init, 1), StableRhs::new(init, 1));
         let compute = move |ctx: &mut KernelContext<'_>| {
             let (x, y) = (ctx.input(0)?, ctx.input(1)?);
-            let out = if y.rank() == 2 && x.rank() > 2 && !options.adj_x && broadcast {
+            let is_one_matrix = y.rank() >= 2 && y.shape()[..y.rank() - 2].iter().all(|&size| size == 1);
+            let out = if is_one_matrix && !options.adj_x {
                 multiply_rows(ctx.allocator(), x, y, options, &rhs)?
             } else if dtype == DType::BF16 {
                 multiply::<bf16>(ctx.allocator(), x, y, options)?
+            } else if let Some(out) = multiply_stack(ctx.allocator(), x, y, options, &stack)? {
+                out
             } else {
                 multiply::<f32>(ctx.allocator(), x, y, options)?
             };
@@ -141,6 +144,28 @@ fn multiply_rows(alloc: &Allocator, x: &Tensor, y: &Tensor, options: Options, rh
     Ok(out)
 }
 
+/// Multiplies with a right operand of as many matrices as there are products. Returns `None` if it is not kept in packed form.
+fn multiply_stack(alloc: &Allocator, x: &Tensor, y: &Tensor, options: Options, rhs: &StableRhs<MatrixStack>) -> Result<Option<Tensor>> {
+    let (size, batch, x_batch, y_batch) = check(x, y, options)?;
+    let Some(x_stride) = stride(&x_batch, &batch, size.m * size.k) else { return Ok(None) };
+    if options.adj_x || y_batch.num_elements() != batch.num_elements() {
+        return Ok(None);
+    }
+    let Some(stack) = rhs.packed_stack(y, size, options.adj_y)? else { return Ok(None) };
+    let mut out = alloc.uninit(DType::F32, out_shape(&batch, size)?)?;
+    stack.multiply(size.m, (x.as_slice()?, x_stride), out.as_mut_slice()?);
+    Ok(Some(out))
+}
+
+/// Returns the distance between the matrices of an operand for adjacent products, if it is the same for all of them.
+fn stride(operand: &Shape, batch: &Shape, matrix_len: usize) -> Option<usize> {
+    match operand.num_elements() {
+        count if count == batch.num_elements() => Some(matrix_len),
+        1 => Some(0),
+        _ => None,
+    }
+}
+
 /// Multiplies the rows of `x` with a matrix, or with its transpose. `rhs` remembers matrices of `float32` and `bfloat16`.
 pub(super) fn multiply_by_matrix(alloc: &Allocator, x: &Tensor, matrix: &Tensor, transposed: bool, rhs: &StableRhs) -> Result<Tensor> {
     let options = Options { adj_x: false, adj_y: transposed, broadcast: true };
@@ -158,16 +183,7 @@ fn multiply<T: Product + Number>(alloc: &Allocator, x: &Tensor, y: &Tensor, opti
     if c.is_empty() {
         return Ok(out);
     }
-    let stride = |operand: &Shape, size: usize| {
-        if operand.num_elements() == batch.num_elements() {
-            Some(size)
-        } else if operand.num_elements() == 1 {
-            Some(0)
-        } else {
-            None
-        }
-    };
-    if let (Some(a_stride), Some(b_stride)) = (stride(&x_batch, a_size), stride(&y_batch, b_size)) {
+    if let (Some(a_stride), Some(b_stride)) = (stride(&x_batch, &batch, a_size), stride(&y_batch, &batch, b_size)) {
         T::batch(size, (a, a_stride), (b, b_stride), c);
         return Ok(out);
     }

@@ -6,6 +6,7 @@ use crate::gemm::{
     gemm_strided, matmul_complex, matmul_converted, matmul_generic,
 };
 use crate::packed_weights::{FormsOf, MatrixForm, precision_of};
+use crate::parallel;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, DType, Result, Tensor, bf16, f16};
@@ -99,26 +100,26 @@ impl Product for bf16 {
 }
 
 /// The state of the right-hand side that a kernel remembers.
-enum Memory {
+enum Memory<F> {
     /// There was no call yet.
     Empty,
     /// The tensor of the last call, which is packed if the next call has it, too.
     Seen(Tensor),
     /// The tensor was the same in two calls, or is a constant, and was packed.
-    Packed(Arc<FormsOf<MatrixForm>>, Arc<MatrixForm>),
+    Packed(Arc<FormsOf<F>>, Arc<F>),
 }
 
 /// The right-hand side of a product of `float32` or `bfloat16`, which is packed once as long as it stays the same: a constant at its first use, any other
 /// tensor at its second. A constant of `float32` is rounded to `bfloat16` if the session says so. A right-hand side that keeps changing is no longer remembered
-/// after some calls, because holding it would keep an optimiser from updating a variable in place.
-pub(crate) struct StableRhs {
+/// after some calls, because holding it would keep an optimiser from updating a variable in place. `F` is its packed form: a matrix, or a [`MatrixStack`].
+pub(crate) struct StableRhs<F = MatrixForm> {
     constant: bool,
     precision: Precision,
-    state: Mutex<State>,
+    state: Mutex<State<F>>,
 }
 
-struct State {
-    memory: Memory,
+struct State<F> {
+    memory: Memory<F>,
     /// The number of consecutive calls whose tensor was a new one.
     changes: u32,
 }
@@ -131,13 +132,76 @@ const MAX_CHANGES: u32 = 4;
 /// The least number of elements of a matrix that is worth packing.
 const MIN_PACKED: usize = 256;
 
-impl StableRhs {
+impl<F: Send + Sync + 'static> StableRhs<F> {
     /// Returns the state for a right-hand side that is input `i` of a node.
-    pub(crate) fn new(init: &KernelInit<'_>, i: usize) -> StableRhs {
+    pub(crate) fn new(init: &KernelInit<'_>, i: usize) -> StableRhs<F> {
         let (constant, precision) = (init.constant(i).is_some(), precision_of(init, i));
         StableRhs { constant, precision, state: Mutex::new(State { memory: Memory::Empty, changes: 0 }) }
     }
 
+    /// Returns the packed form of `b`, a matrix or some of `k` rows and `n` columns (or transposed), if packing is worthwhile. `get` finds or makes the form.
+    fn form(&self, b: &Tensor, size: Sizes, get: impl FnOnce(&FormsOf<F>) -> Result<Arc<F>>) -> Result<Option<Arc<F>>> {
+        if size.k.saturating_mul(size.n) < MIN_PACKED {
+            return Ok(None);
+        }
+        let mut state = self.state.lock();
+        let again = match &state.memory {
+            Memory::Packed(forms, packed) if forms.weights().same_data(b) => return Ok(Some(packed.clone())),
+            Memory::Seen(tensor) => tensor.same_data(b),
+            _ => false,
+        };
+        if !again && !self.constant {
+            state.changes = state.changes.saturating_add(1);
+            state.memory = if state.changes > MAX_CHANGES { Memory::Empty } else { Memory::Seen(b.clone()) };
+            return Ok(None);
+        }
+        state.changes = 0;
+        let forms = FormsOf::of(b);
+        let packed = get(&forms)?;
+        state.memory = Memory::Packed(forms, packed.clone());
+        Ok(Some(packed))
+    }
+}
+
+/// Matrices of one size, packed one by one.
+pub(crate) struct MatrixStack {
+    transposed: bool,
+    matrices: Vec<PackedRhs>,
+}
+
+impl StableRhs<MatrixStack> {
+    /// Returns the packed form of the matrices of `b`, each of `k` rows and `n` columns (or transposed), if packing is worthwhile.
+    pub(super) fn packed_stack(&self, b: &Tensor, size: Sizes, transposed: bool) -> Result<Option<Arc<MatrixStack>>> {
+        let Sizes { k, n, .. } = size;
+        let is_for = |b: &PackedRhs| (b.precision(), b.k(), b.n()) == (self.precision, k, n);
+        let pack = || {
+            let matrices = b.as_slice::<f32>()?.chunks_exact(k * n);
+            Ok(MatrixStack { transposed, matrices: matrices.map(|b| PackedRhs::pack(self.precision, b, k, n, transposed)).collect() })
+        };
+        self.form(b, size, |forms| forms.get(|stack| stack.transposed == transposed && stack.matrices.first().is_some_and(is_for), pack))
+    }
+}
+
+impl MatrixStack {
+    /// Computes `C[i] = A[i] B[i]` for all matrices of the stack. Matrix `i` of A, with `m` rows, starts `i * a_stride` elements after the first one.
+    pub(super) fn multiply(&self, m: usize, (a, a_stride): (&[f32], usize), c: &mut [f32]) {
+        /// The multiplications per nanosecond of one thread.
+        const SPEED: usize = 32;
+        let Some((k, n)) = self.matrices.first().map(|b| (b.k(), b.n())) else { return };
+        let nanoseconds = m.saturating_mul(k).saturating_mul(n) / SPEED;
+        parallel::rows(
+            c,
+            m * n,
+            nanoseconds,
+            || (),
+            |i, c, ()| {
+                gemm_packed(&a[i * a_stride..], k, m, &self.matrices[i], c, n, &Epilogue::default());
+            },
+        );
+    }
+}
+
+impl StableRhs {
     /// Returns the state for a right-hand side that is another tensor at every call.
     pub(crate) fn changing() -> StableRhs {
         let state = State { memory: Memory::Empty, changes: MAX_CHANGES };
@@ -157,34 +221,18 @@ impl StableRhs {
 
     /// Returns the packed form of `b`, a matrix of `k` rows and `n` columns (or transposed), if packing is worthwhile.
     pub(crate) fn packed(&self, b: &Tensor, size: Sizes, transposed: bool) -> Result<Option<Arc<MatrixForm>>> {
-        if size.k.saturating_mul(size.n) < MIN_PACKED {
-            return Ok(None);
-        }
-        let mut state = self.state.lock();
-        let again = match &state.memory {
-            Memory::Packed(forms, packed) if forms.weights().same_data(b) => return Ok(Some(packed.clone())),
-            Memory::Seen(tensor) => tensor.same_data(b),
-            _ => false,
-        };
-        if !again && !self.constant {
-            state.changes = state.changes.saturating_add(1);
-            state.memory = if state.changes > MAX_CHANGES { Memory::Empty } else { Memory::Seen(b.clone()) };
-            return Ok(None);
-        }
-        state.changes = 0;
-        let is_bf16 = b.dtype() == DType::BF16;
-        let pack = || {
-            Ok(if is_bf16 {
-                PackedRhs::Bf16(pack_bf16(b, size, transposed)?)
-            } else {
-                PackedRhs::pack(self.precision, b.as_slice::<f32>()?, size.k, size.n, transposed)
-            })
-        };
-        let precision = if is_bf16 { Precision::Bf16 } else { self.precision };
-        let forms = FormsOf::of(b);
-        let packed = MatrixForm::get(&forms, precision, (size.k, size.n), transposed, pack)?;
-        state.memory = Memory::Packed(forms, packed.clone());
-        Ok(Some(packed))
+        self.form(b, size, |forms| {
+            let is_bf16 = b.dtype() == DType::BF16;
+            let pack = || {
+                Ok(if is_bf16 {
+                    PackedRhs::Bf16(pack_bf16(b, size, transposed)?)
+                } else {
+                    PackedRhs::pack(self.precision, b.as_slice::<f32>()?, size.k, size.n, transposed)
+                })
+            };
+            let precision = if is_bf16 { Precision::Bf16 } else { self.precision };
+            MatrixForm::get(forms, precision, (size.k, size.n), transposed, pack)
+        })
     }
 
     /// Computes `C = epilogue(A B)`, where rows of A are adjacent. An epilogue that accumulates adds to what `C` holds.

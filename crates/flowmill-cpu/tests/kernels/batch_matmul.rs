@@ -1,4 +1,5 @@
 use crate::testing::{Call, ty};
+use flowmill_runtime::InferencePrecision;
 use flowmill_tensor::{Complex, DType, Element, Result, Tensor};
 
 fn tensor(dims: &[usize]) -> Tensor {
@@ -18,6 +19,30 @@ fn element(t: &Tensor, batch: &[usize], i: usize, j: usize) -> f32 {
     t.as_slice::<f32>().unwrap()[(index * dims[dims.len() - 2] + i) * dims[dims.len() - 1] + j]
 }
 
+/// Asserts that `c` is the product of the matrices of `a` and `b`, which broadcast, by the definition.
+#[track_caller]
+fn assert_product(a: &Tensor, b: &Tensor, adjoint: [bool; 2], c: &Tensor) {
+    let dims = c.shape().to_vec();
+    let (batch_dims, (rows, columns)) = (&dims[..dims.len() - 2], (dims[dims.len() - 2], dims[dims.len() - 1]));
+    let depth = a.shape()[a.rank() - if adjoint[0] { 2 } else { 1 }];
+    for (flat, &found) in c.as_slice::<f32>().unwrap().iter().enumerate() {
+        let (j, i, mut rest) = (flat % columns, flat / columns % rows, flat / columns / rows);
+        let mut batch: Vec<usize> = batch_dims
+            .iter()
+            .rev()
+            .map(|n| {
+                let b = rest % n;
+                rest /= n;
+                b
+            })
+            .collect();
+        batch.reverse();
+        let at = |t: &Tensor, i: usize, j: usize, swap: bool| if swap { element(t, &batch, j, i) } else { element(t, &batch, i, j) };
+        let expected: f32 = (0..depth).map(|p| at(a, i, p, adjoint[0]) * at(b, p, j, adjoint[1])).sum();
+        assert_eq!(found, expected, "{} {} {flat}", a.shape(), b.shape());
+    }
+}
+
 #[test]
 fn batches_broadcast() {
     for (x, y, adjoint) in [
@@ -26,28 +51,36 @@ fn batches_broadcast() {
         (&[3, 4], &[2, 4, 5], [false, false]),
         (&[2, 3, 4], &[4, 5], [false, false]),
         (&[2, 3, 4], &[5, 4], [false, true]),
+        (&[3, 4], &[1, 4, 5], [false, false]),
+        (&[2, 3, 4], &[1, 1, 5, 4], [false, true]),
         (&[2, 1, 3, 4], &[1, 3, 4, 5], [false, false]),
         (&[2, 3, 3, 4], &[3, 4, 5], [false, false]),
     ] {
         let (a, b) = (tensor(x), tensor(y));
-        let c = multiply("BatchMatMulV2", a.clone(), b.clone(), adjoint).unwrap();
-        let dims = c.shape().to_vec();
-        let batch_dims = &dims[..dims.len() - 2];
-        for (flat, &found) in c.as_slice::<f32>().unwrap().iter().enumerate() {
-            let (j, i, mut rest) = (flat % 5, flat / 5 % 3, flat / 15);
-            let mut batch: Vec<usize> = batch_dims
-                .iter()
-                .rev()
-                .map(|n| {
-                    let b = rest % n;
-                    rest /= n;
-                    b
-                })
-                .collect();
-            batch.reverse();
-            let at = |t: &Tensor, i: usize, j: usize, swap: bool| if swap { element(t, &batch, j, i) } else { element(t, &batch, i, j) };
-            let expected: f32 = (0..4).map(|p| at(&a, i, p, adjoint[0]) * at(&b, p, j, adjoint[1])).sum();
-            assert_eq!(found, expected, "{x:?} {y:?}");
+        assert_product(&a, &b, adjoint, &multiply("BatchMatMulV2", a.clone(), b.clone(), adjoint).unwrap());
+    }
+}
+
+/// The right operand is packed if it is a constant, and if it is the same tensor as in the call before.
+#[test]
+fn stacks_of_weights_are_packed() {
+    for (x, y, adjoint) in [
+        (&[3, 7, 20][..], &[3, 20, 33][..], [false, false]),
+        (&[3, 7, 20], &[3, 33, 20], [false, true]),
+        (&[1, 2, 20], &[3, 20, 33], [false, false]),
+        (&[20, 5], &[2, 2, 20, 33], [true, false]),
+        (&[2, 3, 5, 20], &[3, 20, 33], [false, false]),
+        (&[0, 5, 20], &[0, 20, 33], [false, false]),
+        (&[3, 0, 20], &[3, 20, 33], [false, false]),
+    ] {
+        let (a, b) = (tensor(x), tensor(y));
+        let call = || Call::new("BatchMatMulV2").attr("T", ty(DType::F32)).attr("adj_x", adjoint[0]).attr("adj_y", adjoint[1]);
+        let constant = call().inputs(vec![a.clone(), b.clone()]).constant(InferencePrecision::F32).run1().unwrap();
+        assert_product(&a, &b, adjoint, &constant);
+        let kernel = call().inputs(vec![a.clone(), b.clone()]).kernel().unwrap();
+        for weights in [&b, &b, &b, &tensor(y), &b] {
+            let product = call().inputs(vec![a.clone(), weights.clone()]).run_with(&kernel).unwrap();
+            assert_product(&a, &b, adjoint, product[0].as_ref().unwrap());
         }
     }
 }

@@ -18,6 +18,10 @@ fn bins() {
     assert_eq!(count("DenseBincount", values(), 3, &[1.0, 2.0, 3.0, 4.0], false).unwrap().as_slice::<f32>().unwrap(), [0.0, 3.0, 4.0]);
     let rows = count("DenseBincount", Tensor::from_slice([2, 4], &[1, 1, 5, 2, 0, 0, 0, 0]).unwrap(), 3, &[], true).unwrap();
     assert_eq!((rows.shape().dims(), rows.as_slice::<f32>().unwrap()), (&[2, 3][..], &[0.0, 1.0, 1.0, 1.0, 0.0, 0.0][..]));
+    let weighted = count("DenseBincount", Tensor::from_slice([2, 2], &[1, 1, 0, 7]).unwrap(), 2, &[1.0, 2.0, 3.0, 4.0], false).unwrap();
+    assert_eq!(weighted.as_slice::<f32>().unwrap(), [0.0, 3.0, 3.0, 0.0]);
+    let nothing = count("DenseBincount", Tensor::from_slice([2, 2], &[1, 1, 0, 7]).unwrap(), 0, &[], false).unwrap();
+    assert_eq!(nothing.shape().dims(), [2, 0]);
     assert!(count("Bincount", Tensor::scalar(-1), 3, &[], false).unwrap_err().message().contains("Input arr must be non-negative!"));
     assert!(count("Bincount", values(), -3, &[], false).unwrap_err().message().contains("size (-3) must be non-negative"));
 }

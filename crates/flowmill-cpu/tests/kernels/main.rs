@@ -6,6 +6,7 @@ mod array;
 mod batch_matmul;
 mod boxes;
 mod cast;
+mod contrast;
 mod control_flow;
 mod cost;
 mod count;

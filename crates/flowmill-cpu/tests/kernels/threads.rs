@@ -334,6 +334,9 @@ fn calls() -> Vec<Forking> {
     let transposed = vec![i(&[2, 32, 32, 32]), f(&[4, 4, 32, 48]), f(&[2, 16, 16, 48])];
     let (file, op) = ("conv/phases.rs", "Conv2DBackpropInput");
     all.push(Forking { file, op, attrs: steps(two), inputs: transposed, num_variables: 0, are_constants: true });
+    let stacks = vec![f(&[64, 40, 50]), f(&[64, 50, 30])];
+    let (file, op) = ("linear_algebra/product.rs", "BatchMatMulV2");
+    all.push(Forking { file, op, attrs: vec![float()], inputs: stacks, num_variables: 0, are_constants: true });
     all
 }
 
