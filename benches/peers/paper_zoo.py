@@ -105,7 +105,8 @@ def nested_unet(x):
     for depth, below in zip((3, 4, 5), reversed(features)):
         x = block(tf.concat([resized(x, below), below], -1), depth, 16, 32)
         sides.append(resized(convolution(weights, x, 3, 1), size))
-    return tf.sigmoid(convolution(weights, tf.concat(sides, -1), 1, 1))
+    # Random weights make large sums, of which only a small multiple is not saturated.
+    return tf.sigmoid(convolution(weights, tf.concat(sides, -1), 1, 1) * 1e-3)
 
 
 def masked_pixels(x):

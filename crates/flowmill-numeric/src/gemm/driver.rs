@@ -105,7 +105,11 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
     /// `b` holds `k` rows of panels for `n` columns; `c` is writable for `m` rows of `n` columns `ldc` apart and not
     /// otherwise used; the pointers of `finish` are null or readable for as much.
     pub(crate) unsafe fn run(&self) {
-        let (row_pieces, panel_pieces) = self.split(parallel::threads());
+        let (mut row_pieces, panel_pieces) = self.split(parallel::threads());
+        if row_pieces * panel_pieces > 1 {
+            // Each block is a task: it reads B anew anyway, and a thread that was busy at first takes those that are left.
+            row_pieces *= self.row_blocks(self.m.div_ceil(row_pieces), self.k.div_ceil(self.k_blocks()));
+        }
         let panels = self.panel_count();
         parallel::run(row_pieces * panel_pieces, |i| {
             let rows = parallel::piece(self.m, row_pieces, i % row_pieces);
@@ -166,18 +170,28 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         best
     }
 
+    /// Returns the number of ranges of steps that are multiplied one after the other.
+    fn k_blocks(&self) -> usize {
+        self.k.div_ceil(K_BLOCK).max(1)
+    }
+
+    /// Returns the number of blocks of rows, for `steps` steps of which packed rows stay in the cache.
+    fn row_blocks(&self, rows: usize, steps: usize) -> usize {
+        let is_wide = self.kernels.lanes * size_of::<T::Step>() == 64;
+        let bytes = if is_wide { WIDE_A_BLOCK_BYTES } else { A_BLOCK_BYTES };
+        let room = bytes / (size_of::<T::Step>() * steps.next_multiple_of(KC).max(KC));
+        rows.div_ceil(room.max(self.kernels.max_rows())).max(1)
+    }
+
     /// Computes the product of `rows` and `panels` on this thread.
     ///
     /// # Safety
     /// The requirements of [`Job::run`] hold, and no other thread writes this part of C.
     unsafe fn block(&self, rows: Range<usize>, panels: Range<usize>) {
-        let k_blocks = self.k.div_ceil(K_BLOCK).max(1);
+        let k_blocks = self.k_blocks();
         for k_block in 0..k_blocks {
             let ks = steps_piece(self.k, k_blocks, k_block);
-            let is_wide = self.kernels.lanes * size_of::<T::Step>() == 64;
-            let room =
-                if is_wide { WIDE_A_BLOCK_BYTES } else { A_BLOCK_BYTES } / (size_of::<T::Step>() * ks.len().next_multiple_of(KC).max(KC));
-            let row_blocks = rows.len().div_ceil(room.max(self.kernels.max_rows()));
+            let row_blocks = self.row_blocks(rows.len(), ks.len());
             for row_block in 0..row_blocks {
                 let part = parallel::piece(rows.len(), row_blocks, row_block);
                 let part = rows.start + part.start..rows.start + part.end;
