@@ -157,7 +157,12 @@ crate::dispatch! {
 
 fn fold_block<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
     if !T::WIDE {
-        return fold_lanes::<FEW_LANES, _, _>(row, R::EMPTY, R::load, R::merge);
+        return if size_of::<R::Acc>() == 1 {
+            // Compilers make loops of single bytes of lanes that are no whole vector.
+            fold_lanes::<LANES, _, _>(row, R::EMPTY, R::load, R::merge)
+        } else {
+            fold_lanes::<FEW_LANES, _, _>(row, R::EMPTY, R::load, R::merge)
+        };
     }
     let mut acc = [R::EMPTY];
     fold_rows_wide(row, row.len(), &mut acc, R::EMPTY, R::load, R::merge);
