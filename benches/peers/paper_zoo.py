@@ -272,7 +272,7 @@ def latents(x):
 def experts(tokens):
     """A Switch transformer: every token goes to one of eight experts of fixed capacity, by one-hot matrices and einsums."""
     weights = Weights(41)
-    length, width, count, capacity = 128, 192, 8, 24
+    width, count, capacity = 192, 8, 24
     x = tf.nn.embedding_lookup(weights.normal((2000, width), 0.3), tokens)
     for _ in range(2):
         y = layer_normalized(weights, x)
