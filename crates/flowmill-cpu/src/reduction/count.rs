@@ -4,21 +4,19 @@ use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_kernels::bincount::Bincount;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Allocator, Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, for_dtype};
 use num_traits::ToPrimitive;
 use std::sync::Arc;
 
 /// Makes the kernel of `Bincount`: the sum of the weights for each value below `size`, or the number of occurrences if there are no weights.
 pub(super) fn make_bincount(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
-        T => from_fn(|ctx| bincount::<T>(ctx, false, false)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [i32, i64, f32, f64], T => from_fn(|ctx| bincount::<T>(ctx, false, false)), _ => init.unsupported())
 }
 
 /// Makes the kernel of `DenseBincount`, which counts each row of a matrix separately.
 pub(super) fn make_dense_bincount(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let binary = init.attrs.get_or("binary_output", false)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
-        T => from_fn(move |ctx| bincount::<T>(ctx, true, binary)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [i32, i64, f32, f64], T => from_fn(move |ctx| bincount::<T>(ctx, true, binary)), _ => init.unsupported())
 }
 
 fn bincount<T: Number>(ctx: &mut KernelContext<'_>, counts_rows: bool, binary: bool) -> Result<()> {
@@ -60,7 +58,7 @@ pub(super) fn make_histogram_fixed_width(init: &KernelInit<'_>) -> Result<Arc<dy
     let out = init.attrs.get_or("dtype", DType::I32)?;
     let widen: fn(&Tensor) -> Result<Vec<f64>> = for_dtype!(
         init.dtype("T")?,
-        [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64],
+        [i32, i64, f32, f64],
         T => |values| Ok(values.as_slice::<T>()?.iter().map(|x| ToPrimitive::to_f64(x).unwrap_or(f64::NAN)).collect()),
         _ => return init.unsupported()
     );
