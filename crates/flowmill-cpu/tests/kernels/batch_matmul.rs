@@ -1,4 +1,4 @@
-use crate::testing::{Call, ty};
+use crate::testing::{Call, index_of, ty};
 use flowmill_runtime::InferencePrecision;
 use flowmill_tensor::{Complex, DType, Element, Result, Tensor};
 
@@ -26,17 +26,8 @@ fn assert_product(a: &Tensor, b: &Tensor, adjoint: [bool; 2], c: &Tensor) {
     let (batch_dims, (rows, columns)) = (&dims[..dims.len() - 2], (dims[dims.len() - 2], dims[dims.len() - 1]));
     let depth = a.shape()[a.rank() - if adjoint[0] { 2 } else { 1 }];
     for (flat, &found) in c.as_slice::<f32>().unwrap().iter().enumerate() {
-        let (j, i, mut rest) = (flat % columns, flat / columns % rows, flat / columns / rows);
-        let mut batch: Vec<usize> = batch_dims
-            .iter()
-            .rev()
-            .map(|n| {
-                let b = rest % n;
-                rest /= n;
-                b
-            })
-            .collect();
-        batch.reverse();
+        let (j, i) = (flat % columns, flat / columns % rows);
+        let batch = index_of(flat / columns / rows, batch_dims);
         let at = |t: &Tensor, i: usize, j: usize, swap: bool| if swap { element(t, &batch, j, i) } else { element(t, &batch, i, j) };
         let expected: f32 = (0..depth).map(|p| at(a, i, p, adjoint[0]) * at(b, p, j, adjoint[1])).sum();
         assert_eq!(found, expected, "{} {} {flat}", a.shape(), b.shape());
@@ -61,9 +52,9 @@ fn batches_broadcast() {
     }
 }
 
-/// The right operand is packed if it is a constant, and if it is the same tensor as in the call before.
+/// A right operand that is a constant, or the tensor of the call before, is multiplied in another form.
 #[test]
-fn stacks_of_weights_are_packed() {
+fn products_with_stacks_of_weights_are_those_of_other_stacks() {
     for (x, y, adjoint) in [
         (&[3, 7, 20][..], &[3, 20, 33][..], [false, false]),
         (&[3, 7, 20], &[3, 33, 20], [false, true]),

@@ -1,4 +1,4 @@
-use crate::testing::{Call, run1, ty};
+use crate::testing::{Call, index_of, run1, ty};
 use flowmill_runtime::ScalarOp;
 use flowmill_tensor::{Code, Complex, DType, Element, Result, Tensor, TensorArithmetic, Variant, VariantValue, bf16, f16};
 
@@ -172,17 +172,7 @@ fn every_broadcast_layout() {
                 let shape = out.shape().to_vec();
                 let (a, b) = kept.unwrap_or_else(|| (tensor(left, 1000), tensor(right, 1)));
                 for (flat, &y) in out.as_slice::<i32>().unwrap().iter().enumerate() {
-                    let mut rest = flat;
-                    let mut index: Vec<usize> = shape
-                        .iter()
-                        .rev()
-                        .map(|n| {
-                            let i = rest % n;
-                            rest /= n;
-                            i
-                        })
-                        .collect();
-                    index.reverse();
+                    let index = index_of(flat, &shape);
                     assert_eq!(y, at(&a, &index) - at(&b, &index), "{left:?} - {right:?} at {index:?}");
                 }
             }

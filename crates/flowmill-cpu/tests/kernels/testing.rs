@@ -233,3 +233,14 @@ fn eval_scalar(op: ScalarOp, inputs: &[Tensor]) -> Option<(DType, u64)> {
         _ => None,
     }
 }
+
+/// Returns the index along each dimension of element number `flat` of a tensor with these sizes.
+pub fn index_of(flat: usize, dims: &[usize]) -> Vec<usize> {
+    let mut rest = flat;
+    let mut index = vec![0; dims.len()];
+    for (i, size) in index.iter_mut().zip(dims).rev() {
+        *i = rest % size;
+        rest /= size;
+    }
+    index
+}
