@@ -2,6 +2,7 @@ use super::{Binary, BinaryOp, Operands, Unary, UnaryOp};
 use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 
 /// A function of one or two elements of `float32`, for slices and for whole tensors. Its results are bit for bit those of the op's own kernel.
+#[derive(Clone)]
 pub(crate) enum Function {
     /// A function of one element.
     One(Unary<f32, f32>),

@@ -19,6 +19,7 @@ pub(crate) trait UnaryOp<T: Word>: 'static {
 }
 
 /// The kernel of a function of one element.
+#[derive(Clone)]
 pub(crate) struct Unary<A: Word, D: Word> {
     /// Computes `dst[i] = f(src[i])`.
     pub(super) map: fn(&[A], &mut [D]),

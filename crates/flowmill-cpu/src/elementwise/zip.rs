@@ -37,6 +37,7 @@ pub(crate) enum Operands {
 pub(crate) type Check<T> = fn(&[T], &[T]) -> Result<()>;
 
 /// The kernel of a function of two elements, whose operands broadcast against each other.
+#[derive(Clone)]
 pub(crate) struct Binary<A: Word, D: Word> {
     /// Computes `dst[i] = f(a[i], b[i])`.
     pub(super) zip: fn(&[A], &[A], &mut [D]),

@@ -1,12 +1,12 @@
 //! Execution of a program over blocks of elements.
 
-use super::program::{Arg, Program};
-use crate::elementwise::{Function, Operand, PARALLEL_MIN};
+use super::plan::{Plan, Source};
+use super::program::Program;
+use crate::elementwise::{Operand, PARALLEL_MIN};
 use crate::gemm::with_scratch;
 use crate::parallel;
-use flowmill_graph::ElementwisePiece;
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Result, Tensor};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -16,95 +16,24 @@ const BLOCK: usize = 512;
 /// longer to begin with a block than an operand to be copied.
 const MIN_ROW: usize = BLOCK;
 
-#[derive(Clone, Copy)]
-enum Source {
-    Operand(usize),
-    Slot(usize),
-    /// The elements that the result holds before.
-    Target,
-}
-
-struct Step<'a> {
-    function: &'a Function,
-    a: Source,
-    b: Source,
-    slot: usize,
-    /// The result that gets the value.
-    output: Option<usize>,
-    /// True if no later step reads the value, so that it needs no temporary.
-    is_last_use: bool,
-}
-
 /// The part of a program that is computed in blocks, for one call's operands.
 pub(super) struct Blocks<'a> {
+    program: &'a Program,
+    plan: &'a Plan,
     operands: SmallVec<[Operand<'a, f32>; 8]>,
-    steps: SmallVec<[Step<'a>; 16]>,
-    num_slots: usize,
-    /// The temporary for the elements that the result holds before, if the step that overwrites them, or a later one, reads them.
-    target_slot: Option<usize>,
     len: usize,
     /// The number of elements after which a block ends at the latest.
     row: usize,
 }
 
 impl<'a> Blocks<'a> {
-    /// Returns the part of the program that is left to compute: the instructions without an entry in `values`, whose results all have shape `full`.
-    pub(super) fn new(
-        program: &'a Program,
-        full: &Shape,
-        args: &[Arg<'a>],
-        shapes: &[Shape],
-        values: &'a [Option<Tensor>],
-    ) -> Result<Blocks<'a>> {
-        let num_args = program.num_args();
-        let mut operands: SmallVec<[Operand<'a, f32>; 8]> = SmallVec::new();
-        let mut sources: SmallVec<[Option<Source>; 16]> = SmallVec::from_elem(None, values.len());
-        let mut steps: SmallVec<[Step<'_>; 16]> = SmallVec::new();
-        if let Some(v) = args.iter().position(|arg| matches!(arg, Arg::Target(_))) {
-            sources[v] = Some(Source::Target);
-        }
-        let mut outputs = 0..;
-        let mut order: SmallVec<[Option<usize>; 2]> = SmallVec::new();
-        for &v in &program.outputs {
-            order.push(if values[v].is_none() { outputs.next() } else { None });
-        }
-        for (i, instr) in program.instrs.iter().enumerate() {
-            if values[num_args + i].is_some() {
-                continue;
-            }
-            let mut read: SmallVec<[Source; 2]> = SmallVec::new();
-            for &v in &instr.operands {
-                let source = match (sources[v], &values[v]) {
-                    (Some(source), _) => source,
-                    (None, value) => {
-                        operands.push(match (value, args.get(v)) {
-                            (Some(tensor), _) => Operand::new(tensor.as_slice()?, &shapes[v], full),
-                            (None, Some(Arg::Tensor(arg))) => {
-                                let ElementwisePiece { index, count } = program.pieces[v];
-                                Operand::columns(arg.as_slice()?, arg.shape(), index, count)
-                            }
-                            (None, _) => bail!(Internal, "value {v} of a program was not computed"),
-                        });
-                        Source::Operand(operands.len() - 1)
-                    }
-                };
-                sources[v] = Some(source);
-                read.push(source);
-            }
-            let (Some(&a), Some(&b)) = (read.first(), read.last()) else { continue };
-            let output = instr.output.and_then(|o| order[o]);
-            let is_last_use = !program.instrs.iter().skip(i + 1).any(|later| later.operands.contains(&(num_args + i)));
-            steps.push(Step { function: &instr.function, a, b, slot: instr.slot, output, is_last_use });
-            sources[num_args + i] = Some(Source::Slot(instr.slot));
-        }
+    /// Returns the steps of a plan with their operands, which are those of [`Plan::operands`].
+    pub(super) fn new(program: &'a Program, plan: &'a Plan, operands: SmallVec<[Operand<'a, f32>; 8]>) -> Blocks<'a> {
+        let full = &plan.shapes[plan.widest];
         let last = full.last().copied().unwrap_or(1);
         let is_flat = operands.iter().all(|o| o.is_read_in_place() || o.single().is_some());
         let row = if is_flat || last < MIN_ROW { BLOCK } else { last };
-        let overwrites = steps.iter().position(|step| step.output.is_some()).unwrap_or(steps.len());
-        let reads_target = |step: &Step<'_>| matches!(step.a, Source::Target) || matches!(step.b, Source::Target);
-        let target_slot = steps.iter().skip(overwrites).any(reads_target).then_some(program.num_slots);
-        let num_slots = program.num_slots + usize::from(target_slot.is_some());
-        Ok(Blocks { operands, steps, num_slots, target_slot, len: full.num_elements(), row })
+        Blocks { program, plan, operands, len: full.num_elements(), row }
     }
 
     /// Fills the results, which nothing else refers to, or computes in place if they are an argument; `cost` is the cost per element, in simple operations.
@@ -178,8 +107,9 @@ impl<'a> Blocks<'a> {
 
     /// Calls `f` with memory for temporaries and for operands that are not read in place. Those of a single element are filled in.
     fn with_slots(&self, f: impl FnOnce(&mut [&mut [f32]], &mut [f32])) {
-        with_scratch((self.num_slots + self.operands.len()) * BLOCK, |scratch: &mut [f32]| {
-            let (slots, gathered) = scratch.split_at_mut(self.num_slots * BLOCK);
+        let num_slots = self.plan.num_slots;
+        with_scratch((num_slots + self.operands.len()) * BLOCK, |scratch: &mut [f32]| {
+            let (slots, gathered) = scratch.split_at_mut(num_slots * BLOCK);
             let mut slots: SmallVec<[&mut [f32]; 8]> = slots.chunks_exact_mut(BLOCK).collect();
             for (operand, buffer) in self.operands.iter().zip(gathered.chunks_exact_mut(BLOCK)) {
                 if let Some(x) = operand.single() {
@@ -196,19 +126,20 @@ impl<'a> Blocks<'a> {
         for (operand, buffer) in self.operands.iter().zip(gathered.chunks_exact_mut(BLOCK)) {
             views.push(read(operand, elements.start, n, buffer));
         }
-        if let Some(slot) = self.target_slot {
+        if let Some(slot) = self.plan.target_slot {
             slots[slot][..n].copy_from_slice(&outputs[0][at..at + n]);
         }
-        for step in &self.steps {
+        for step in &self.plan.steps {
+            let function = &self.program.instrs[step.instr].function;
             if let (Some(output), true) = (step.output, step.is_last_use) {
-                let target = self.target_slot.map_or(&[][..], |slot| &slots[slot][..n]);
+                let target = self.plan.target_slot.map_or(&[][..], |slot| &slots[slot][..n]);
                 let (a, b) = (of(&views, slots, target, step.a, n), of(&views, slots, target, step.b, n));
-                step.function.apply(a, b, &mut outputs[output][at..at + n]);
+                function.apply(a, b, &mut outputs[output][at..at + n]);
                 continue;
             }
             let result = std::mem::take(&mut slots[step.slot]);
-            let target = self.target_slot.map_or_else(|| &outputs[0][at..at + n], |slot| &slots[slot][..n]);
-            step.function.apply(of(&views, slots, target, step.a, n), of(&views, slots, target, step.b, n), &mut result[..n]);
+            let target = self.plan.target_slot.map_or_else(|| &outputs[0][at..at + n], |slot| &slots[slot][..n]);
+            function.apply(of(&views, slots, target, step.a, n), of(&views, slots, target, step.b, n), &mut result[..n]);
             if let Some(output) = step.output {
                 outputs[output][at..at + n].copy_from_slice(&result[..n]);
             }

@@ -5,7 +5,9 @@
 //! element independently, so the results are bit for bit those of the unfused nodes.
 
 use super::blocks::Blocks;
-use super::program::{Arg, Program, piece_shape};
+use super::plan::{Few, Plan};
+use super::program::{Arg, Program};
+use crate::elementwise::Operand;
 use flowmill_graph::ElementwisePiece;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
@@ -26,9 +28,6 @@ struct Elementwise {
     cost: usize,
 }
 
-/// A short list, for the results and shapes of a call.
-pub(super) type Few<T> = SmallVec<[T; 16]>;
-
 impl Kernel for Elementwise {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let results = {
@@ -42,83 +41,75 @@ impl Kernel for Elementwise {
     }
 }
 
-/// Returns a shape without leading ones, which do not affect the order of elements.
-fn trimmed(shape: &Shape) -> &[usize] {
-    let dims = shape.dims();
-    &dims[dims.iter().take_while(|&&d| d == 1).count()..]
-}
-
 /// The values of a program for one call: those that are smaller than the results are computed, the others are left for blocks.
-pub(super) struct Values {
-    pub(super) shapes: Few<Shape>,
-    pub(super) tensors: Few<Option<Tensor>>,
-    /// The value with the shape of the blocks.
-    pub(super) widest: usize,
+pub(super) struct Values<'a> {
+    program: &'a Program,
+    plan: &'a Plan,
+    args: &'a [Arg<'a>],
+    /// The values that were computed; empty if the plan has none.
+    tensors: Few<Option<Tensor>>,
 }
 
-impl Values {
-    /// Computes the values that blocks do not.
-    ///
-    /// # Errors
-    /// Returns `InvalidArgument` if arguments do not fit together, and if a program does not keep the shape of a target.
-    pub(super) fn new(program: &Program, alloc: &Allocator, args: &[Arg<'_>]) -> Result<Values> {
-        let mut shapes: Few<Shape> = Few::new();
-        for (arg, piece) in args.iter().zip(&program.pieces) {
-            shapes.push(piece_shape(*piece, arg.shape())?);
+impl<'a> Values<'a> {
+    /// Computes the values that blocks do not. `plan` is for arguments of the shapes of `args`.
+    pub(super) fn new(program: &'a Program, plan: &'a Plan, alloc: &Allocator, args: &'a [Arg<'a>]) -> Result<Values<'a>> {
+        let mut values = Values { program, plan, args, tensors: Few::new() };
+        if plan.tensors.is_empty() {
+            return Ok(values);
         }
-        for instr in &program.instrs {
-            let shape = instr.shape(&shapes)?;
-            shape.checked_num_elements()?;
-            shapes.push(shape);
-        }
-        let sizes: Few<usize> = shapes.iter().map(Shape::num_elements).collect();
-        let num_args = program.num_args();
-        let widest = (num_args..shapes.len()).max_by_key(|&v| sizes[v]).unwrap_or(num_args);
-        let (len, full) = (sizes[widest], &shapes[widest]);
-        // Values of one size but different shapes have no common order of elements.
-        let has_one_order = (num_args..shapes.len()).all(|v| sizes[v] < len || trimmed(&shapes[v]) == trimmed(full));
-        let is_blockwise = |v: usize| has_one_order && sizes[v] == len;
-
-        let mut tensors: Few<Option<Tensor>> = Few::from_elem(None, shapes.len());
-        let used_whole =
-            |v: usize| program.instrs.iter().enumerate().any(|(i, instr)| !is_blockwise(num_args + i) && instr.operands.contains(&v));
-        for (v, (arg, piece)) in args.iter().zip(&program.pieces).enumerate() {
-            let &Arg::Tensor(arg) = arg else {
-                if !piece.is_whole() || used_whole(v) || shapes[v] != *full || program.outputs != [widest] {
-                    bail!(InvalidArgument, "a program does not keep the shape {}: its result has shape {full}", shapes[v]);
-                }
-                continue;
+        values.tensors = Few::from_elem(None, plan.shapes.len());
+        for &v in &plan.tensors {
+            let computed = match (args.get(v), v.checked_sub(program.num_args()).and_then(|i| program.instrs.get(i))) {
+                (Some(&Arg::Tensor(arg)), _) => part(alloc, arg, program.pieces[v], &plan.shapes[v])?,
+                (None, Some(instr)) => instr.whole(alloc, |v| values.tensor(v))?,
+                _ => bail!(Internal, "value {v} of a program cannot be a tensor"),
             };
-            if piece.is_whole() {
-                tensors[v] = Some(arg.clone());
-            } else if used_whole(v) || trimmed(&shapes[v]) != trimmed(full) {
-                tensors[v] = Some(part(alloc, arg, *piece, &shapes[v])?);
-            }
+            values.tensors[v] = Some(computed);
         }
-        for (i, instr) in program.instrs.iter().enumerate() {
-            if !is_blockwise(num_args + i) {
-                tensors[num_args + i] = Some(instr.whole(alloc, &tensors)?);
-            }
+        Ok(values)
+    }
+
+    /// Returns a value that is a tensor: one that was computed, or an argument of which no part was.
+    pub(super) fn tensor(&self, v: usize) -> Option<&Tensor> {
+        match (self.tensors.get(v), self.args.get(v)) {
+            (Some(Some(tensor)), _) => Some(tensor),
+            (_, Some(&Arg::Tensor(arg))) if self.program.pieces[v].is_whole() => Some(arg),
+            _ => None,
         }
-        Ok(Values { shapes, tensors, widest })
     }
 
     /// Returns the part of the program that is left for blocks.
-    pub(super) fn blocks<'a>(&'a self, program: &'a Program, args: &[Arg<'a>]) -> Result<Blocks<'a>> {
-        Blocks::new(program, &self.shapes[self.widest], args, &self.shapes, &self.tensors)
+    pub(super) fn blocks(&self) -> Result<Blocks<'_>> {
+        let full = &self.plan.shapes[self.plan.widest];
+        let mut operands: SmallVec<[Operand<'_, f32>; 8]> = SmallVec::new();
+        for &v in &self.plan.operands {
+            operands.push(match (self.tensor(v), self.args.get(v)) {
+                (Some(tensor), _) => Operand::new(tensor.as_slice()?, &self.plan.shapes[v], full),
+                (None, Some(Arg::Tensor(arg))) => {
+                    let ElementwisePiece { index, count } = self.program.pieces[v];
+                    Operand::columns(arg.as_slice()?, arg.shape(), index, count)
+                }
+                (None, _) => bail!(Internal, "value {v} of a program was not computed"),
+            });
+        }
+        Ok(Blocks::new(self.program, self.plan, operands))
     }
 }
 
 impl Elementwise {
     fn results(&self, alloc: &Allocator, args: &[Arg<'_>]) -> Result<SmallVec<[Tensor; 2]>> {
         let program = &self.program;
-        let mut values = Values::new(program, alloc, args)?;
+        let plan = program.plan(args)?;
+        let mut values = Values::new(program, &plan, alloc, args)?;
         let mut outputs: SmallVec<[Tensor; 2]> = SmallVec::new();
-        for &v in program.outputs.iter().filter(|&&v| values.tensors[v].is_none()) {
-            outputs.push(alloc.uninit(DType::F32, values.shapes[v].clone())?);
+        for &v in program.outputs.iter().filter(|v| !plan.tensors.contains(v)) {
+            outputs.push(alloc.uninit(DType::F32, plan.shapes[v].clone())?);
         }
-        if !outputs.is_empty() && values.shapes[values.widest].num_elements() > 0 {
-            values.blocks(program, args)?.run(&mut outputs, self.cost)?;
+        if !outputs.is_empty() && plan.shapes[plan.widest].num_elements() > 0 {
+            values.blocks()?.run(&mut outputs, self.cost)?;
+        }
+        if plan.tensors.is_empty() {
+            return Ok(outputs);
         }
         let mut computed = outputs.into_iter();
         let mut results = SmallVec::new();

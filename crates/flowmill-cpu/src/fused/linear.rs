@@ -72,8 +72,9 @@ impl<L: Linear> Kernel for LinearElementwise<L> {
             if args.len() != self.program.num_args() {
                 bail!(InvalidArgument, "{} inputs of a program with {} arguments", args.len(), self.program.num_args());
             }
-            let values = Values::new(&self.program, ctx.allocator(), &args)?;
-            let blocks = values.blocks(&self.program, &args)?;
+            let plan = self.program.plan(&args)?;
+            let values = Values::new(&self.program, &plan, ctx.allocator(), &args)?;
+            let blocks = values.blocks()?;
             let grid = call.grid();
             match bands(&grid, size_of::<f32>() * out.num_elements(), parallel::threads()) {
                 Some(bands) => {

@@ -3,8 +3,10 @@
 mod attention;
 mod blocks;
 mod elementwise;
+mod first_plan;
 mod layer_norm;
 mod linear;
+mod plan;
 mod product;
 mod program;
 mod reduction;

@@ -49,8 +49,9 @@ impl ElementwiseProduct {
             bail!(InvalidArgument, "{} inputs of a program with {} arguments", inputs.len(), self.program.num_args());
         };
         let args: SmallVec<[Arg<'_>; 8]> = args.iter().copied().map(Arg::Tensor).collect();
-        let values = Values::new(&self.program, ctx.allocator(), &args)?;
-        let rows = &values.shapes[self.output];
+        let plan = self.program.plan(&args)?;
+        let values = Values::new(&self.program, &plan, ctx.allocator(), &args)?;
+        let rows = &plan.shapes[self.output];
         let Some((&depth, before)) = rows.dims().split_last().filter(|(_, before)| !before.is_empty()) else {
             bail!(InvalidArgument, "rows of a product must be at least of rank 2: {rows}");
         };
@@ -65,7 +66,7 @@ impl ElementwiseProduct {
             return Ok(out);
         }
         let target = out.as_mut_slice::<f32>()?;
-        if let Some(rows) = &values.tensors[self.output] {
+        if let Some(rows) = values.tensor(self.output) {
             gemm_packed(rows.as_slice()?, depth, m, matrix, target, n, &epilogue);
             return Ok(out);
         }
@@ -73,12 +74,12 @@ impl ElementwiseProduct {
         if depth == 0 || m <= at_once {
             let mut rows = ctx.allocator().uninit(DType::F32, rows.clone())?;
             if depth > 0 {
-                values.blocks(&self.program, &args)?.run(std::slice::from_mut(&mut rows), self.cost)?;
+                values.blocks()?.run(std::slice::from_mut(&mut rows), self.cost)?;
             }
             gemm_packed(rows.as_slice()?, depth, m, matrix, target, n, &epilogue);
             return Ok(out);
         }
-        let blocks = values.blocks(&self.program, &args)?;
+        let blocks = values.blocks()?;
         // Threads get as many blocks each, of nearly the same size.
         let threads = parallel::threads();
         let pieces = m.div_ceil(at_once).next_multiple_of(threads).min(m.div_ceil(LEAST_ROWS)).max(1);

@@ -1,5 +1,7 @@
 //! The program of a `_FusedElementwise`, after checks and with its temporaries assigned.
 
+use super::first_plan::{FirstPlan, Planned};
+use super::plan::Plan;
 use crate::elementwise::Function;
 use crate::{math_binary, math_unary, nn};
 use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram};
@@ -94,9 +96,9 @@ impl Instr {
         self.function.shape(&operands)
     }
 
-    /// Returns the result for whole tensors, without blocks; `alloc` makes it.
-    pub(super) fn whole(&self, alloc: &Allocator, values: &[Option<Tensor>]) -> Result<Tensor> {
-        let operands: SmallVec<[&Tensor; 2]> = self.operands.iter().filter_map(|&v| values[v].as_ref()).collect();
+    /// Returns the result for whole tensors, without blocks; `alloc` makes it and `value` returns the operands.
+    pub(super) fn whole<'t>(&self, alloc: &Allocator, value: impl Fn(usize) -> Option<&'t Tensor>) -> Result<Tensor> {
+        let operands: SmallVec<[&Tensor; 2]> = self.operands.iter().filter_map(|&v| value(v)).collect();
         self.function.whole(alloc, &operands)
     }
 }
@@ -109,6 +111,7 @@ pub(super) struct Program {
     pub(super) outputs: Vec<usize>,
     /// The number of temporaries that are live at once.
     pub(super) num_slots: usize,
+    plan: FirstPlan<Plan>,
 }
 
 impl Program {
@@ -125,11 +128,19 @@ impl Program {
             instrs[value - num_args].output = Some(i);
         }
         let num_slots = place(&mut instrs, num_args);
-        Ok(Program { pieces: program.pieces, instrs, outputs: program.outputs, num_slots })
+        Ok(Program { pieces: program.pieces, instrs, outputs: program.outputs, num_slots, plan: FirstPlan::new() })
     }
 
     pub(super) fn num_args(&self) -> usize {
         self.pieces.len()
+    }
+
+    /// Returns the plan for arguments of the shapes of `args`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Plan::new`].
+    pub(super) fn plan(&self, args: &[Arg<'_>]) -> Result<Planned<'_, Plan>> {
+        self.plan.get(args.iter().map(Arg::shape), || Plan::new(self, args))
     }
 
     /// Returns the cost per element, in simple operations.

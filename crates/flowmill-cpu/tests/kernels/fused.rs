@@ -8,16 +8,18 @@ fn tensor(dims: &[usize], seed: usize) -> Tensor {
     Tensor::from_slice(Shape::new(dims), &values).unwrap()
 }
 
-fn fused(args: &[Tensor], pieces: &[i64], program: &[&str], outputs: &[i64]) -> Result<Vec<Tensor>> {
-    let results = Call::new("_FusedElementwise")
+fn fused_call(args: &[Tensor], pieces: &[i64], program: &[&str], outputs: &[i64]) -> Call {
+    Call::new("_FusedElementwise")
         .attr("T", ty(DType::F32))
         .attr("pieces", ints(pieces))
         .attr("program", strings(program))
         .attr("outputs", ints(outputs))
         .inputs(args.to_vec())
         .outputs(outputs.len())
-        .run()?;
-    Ok(results.into_iter().flatten().collect())
+}
+
+fn fused(args: &[Tensor], pieces: &[i64], program: &[&str], outputs: &[i64]) -> Result<Vec<Tensor>> {
+    Ok(fused_call(args, pieces, program, outputs).run()?.into_iter().flatten().collect())
 }
 
 /// Returns the results of the same ops, run one at a time.
@@ -191,13 +193,57 @@ fn malformed_programs_are_refused() {
     }
 }
 
+#[test]
+fn one_kernel_computes_groups_of_other_shapes_than_the_first() {
+    // The third argument is smaller, the same size in another shape, or wider than the others; its half is a value of its own, or read in place.
+    let (pieces, program, outputs) = ([0, 1, 0, 1, 1, 2], ["Exp 2", "Mul 0 3", "Add 1 4", "Tanh 5", "Sub 6 1"], [5, 7]);
+    let args = |shapes: [&[usize]; 3]| -> Vec<Tensor> { shapes.iter().enumerate().map(|(i, shape)| tensor(shape, i)).collect() };
+    let calls = [
+        args([&[3, 5], &[3, 5], &[10]]),
+        args([&[3, 5], &[3, 5], &[3, 10]]),
+        args([&[3, 5], &[5], &[1, 10]]),
+        args([&[2, 3, 5], &[1], &[3, 10]]),
+        args([&[3, 5], &[3, 5], &[10]]),
+        args([&[1], &[1, 1], &[4, 10]]),
+    ];
+    for first in &calls {
+        let kernel = fused_call(first, &pieces, &program, &outputs).kernel().unwrap();
+        for args in std::iter::once(first).chain(&calls) {
+            let results = fused_call(args, &pieces, &program, &outputs).run_with(&kernel).unwrap();
+            let expected = separate(args, &pieces, &program, &outputs).unwrap();
+            assert!(results.iter().flatten().map(bits).eq(expected.iter().map(bits)), "{args:?} after {first:?}");
+        }
+        let unequal = args([&[3, 5], &[4, 5], &[10]]);
+        assert!(fused_call(&unequal, &pieces, &program, &outputs).run_with(&kernel).is_err());
+    }
+}
+
+fn reduction_call(args: &[Tensor], axes: &[i64], program: &[&str]) -> Call {
+    Call::new("_FusedReduction").attr("T", ty(DType::F32)).attr("axes", ints(axes)).attr("program", strings(program)).inputs(args.to_vec())
+}
+
 fn fused_reduction(args: &[Tensor], axes: &[i64], program: &[&str]) -> Result<Tensor> {
-    Call::new("_FusedReduction")
-        .attr("T", ty(DType::F32))
-        .attr("axes", ints(axes))
-        .attr("program", strings(program))
-        .inputs(args.to_vec())
-        .run1()
+    reduction_call(args, axes, program).run1()
+}
+
+#[test]
+fn one_kernel_computes_reductions_of_other_shapes_than_the_first() {
+    let program = ["Exp 1", "Add 0 2", "Mean 3", "Sub 3 4"];
+    // The last two are not computed by slices: the sum of the arguments has another shape than the first one, and nothing is left to reduce.
+    let shapes: [[&[usize]; 2]; 6] =
+        [[&[4, 6], &[6]], [&[3, 4, 6], &[1]], [&[4, 6], &[4, 6]], [&[2, 9000], &[9000]], [&[6], &[4, 6]], [&[0, 6], &[6]]];
+    let calls: Vec<Vec<Tensor>> = shapes.iter().map(|[a, b]| vec![tensor(a, 1), tensor(b, 2)]).collect();
+    for first in &calls {
+        let kernel = reduction_call(first, &[-1], &program).kernel().unwrap();
+        for args in std::iter::once(first).chain(&calls) {
+            let result = reduction_call(args, &[-1], &program).run_with(&kernel).unwrap().remove(0).unwrap();
+            assert_eq!(bits(&result), bits(&fused_reduction(args, &[-1], &program).unwrap()), "{args:?} after {first:?}");
+            let expected = separate_reductions(args, &[-1], &program).unwrap();
+            assert_eq!(result.shape(), expected.shape());
+            let pairs = result.as_slice::<f32>().unwrap().iter().zip(expected.as_slice::<f32>().unwrap());
+            pairs.for_each(|(a, e)| assert!((a - e).abs() <= 1e-4 * (1.0 + e.abs()), "{a} is not {e}: {args:?} after {first:?}"));
+        }
+    }
 }
 
 /// Returns the result of the same ops, run one at a time.

@@ -6,8 +6,8 @@ use crate::elementwise::{Function, Operand, PARALLEL_MIN};
 use crate::parallel;
 use flowmill_graph::ReductionFunction;
 use flowmill_numeric::reduce::Segment;
-use flowmill_tensor::Result;
 use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{Result, Tensor};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -19,13 +19,14 @@ const MAX_PARTS: usize = 32;
 const MIN_PART: usize = 1 << 12;
 
 /// Computes the result.
-pub(super) fn compute(plan: &Plan<'_>, out: &mut [f32]) -> Result<()> {
-    let operands = plan.operands()?;
+pub(super) fn compute(plan: &Plan, tensors: &[Tensor], out: &mut [f32]) -> Result<()> {
+    let operands = plan.operands(tensors)?;
     let num_rows = plan.segments.first().map_or(1, |first| first.size);
     let row = plan.slice / num_rows;
     let num_parts = (plan.slice / MIN_PART).clamp(1, MAX_PARTS).min(num_rows);
     let slices = Slices {
         plan,
+        tensors,
         operands: &operands,
         row,
         num_rows,
@@ -40,7 +41,7 @@ pub(super) fn compute(plan: &Plan<'_>, out: &mut [f32]) -> Result<()> {
         for (slice, values) in values.iter_mut().enumerate() {
             for step in plan.steps.iter().filter(|step| step.level == level && matches!(step.code, Code::Function(_))) {
                 if let Place::PerSlice(_) = step.place {
-                    plan.small_step(step, slice, 1, values, &mut buffers)?;
+                    plan.small_step(step, tensors, (slice, 1), values, &mut buffers)?;
                 }
             }
         }
@@ -55,7 +56,8 @@ pub(super) fn compute(plan: &Plan<'_>, out: &mut [f32]) -> Result<()> {
 
 /// The slices of a plan, each divided into parts along its first segment, which is reduced.
 struct Slices<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a Plan,
+    tensors: &'a [Tensor],
     operands: &'a [Option<Operand<'a, f32>>],
     /// The number of elements behind one index of the first segment.
     row: usize,
@@ -174,7 +176,7 @@ impl Slices<'_> {
     }
 
     /// Returns a step with operands for blocks of at most `size` elements, unless it is a reduction; `values` holds the values of the slice.
-    fn block_step<'b>(&'b self, step: &'b PlannedStep<'_>, values: &'b [Vec<f32>], size: usize) -> Result<Option<BlockStep<'b>>> {
+    fn block_step<'b>(&'b self, step: &'b PlannedStep, values: &'b [Vec<f32>], size: usize) -> Result<Option<BlockStep<'b>>> {
         let (Code::Function(function), [a, .., b] | [a @ b]) = (&step.code, &step.operands[..]) else { return Ok(None) };
         let operand = |place: Place| {
             let source = self.plan.source(self.operands, place, values, 1)?;
@@ -227,7 +229,7 @@ impl Slices<'_> {
                 let step = &plan.steps[partial.step];
                 let elements = match step.operands[..] {
                     [Place::Block(slot)] => &slots[slot][..len],
-                    [Place::Tensor(tensor)] => &plan.tensors[tensor].as_slice::<f32>()?[start..start + len],
+                    [Place::Tensor(tensor)] => &self.tensors[tensor].as_slice::<f32>()?[start..start + len],
                     _ => continue,
                 };
                 if let Place::PerSlice(at) = step.place {

@@ -10,6 +10,7 @@ mod large;
 mod plan;
 mod small;
 
+use super::first_plan::FirstPlan;
 use super::program::{Instr, code_of};
 use crate::reduction::{Max, Mean, Min, Sum, reduce};
 use flowmill_graph::{ElementwiseFunction, ReductionFunction, ReductionInstruction, ReductionProgram};
@@ -98,7 +99,7 @@ impl Program {
         let mut values: Vec<Option<Tensor>> = args.iter().map(|&arg| Some(arg.clone())).collect();
         for step in &self.steps {
             let value = match step {
-                Step::Function(instr) => instr.whole(alloc, &values)?,
+                Step::Function(instr) => instr.whole(alloc, |v| values[v].as_ref())?,
                 Step::Reduce(function, operand) => match &values[*operand] {
                     Some(operand) => self.reduced(alloc, *function, operand)?,
                     None => bail!(Internal, "an operand of a fused reduction was not computed"),
@@ -129,11 +130,13 @@ pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if init.dtype("T")? != DType::F32 {
         return init.unsupported();
     }
-    Ok(Arc::new(FusedReduction { program: Program::new(init)? }))
+    Ok(Arc::new(FusedReduction { program: Program::new(init)?, plan: FirstPlan::new() }))
 }
 
 struct FusedReduction {
     program: Program,
+    /// `None` for shapes that cannot be computed by slices.
+    plan: FirstPlan<Option<Plan>>,
 }
 
 impl Kernel for FusedReduction {
@@ -150,14 +153,15 @@ impl Kernel for FusedReduction {
 impl FusedReduction {
     fn result(&self, alloc: &Allocator, args: &[&Tensor]) -> Result<Tensor> {
         let program = &self.program;
-        let shapes = program.shapes(args)?;
-        let Some(plan) = Plan::new(program, &shapes, args, alloc)? else { return program.whole(alloc, args) };
+        let planned = self.plan.get(args.iter().map(|arg| arg.shape()), || Ok(Plan::new(program, &program.shapes(args)?)))?;
+        let Some(plan) = &*planned else { return program.whole(alloc, args) };
+        let tensors = plan.tensors(program, alloc, args)?;
         let mut out = alloc.uninit(DType::F32, plan.full.clone())?;
         let elements = out.as_mut_slice::<f32>()?;
         if plan.slice <= small::MAX_SLICE {
-            small::compute(&plan, elements)?
+            small::compute(plan, &tensors, elements)?
         } else {
-            large::compute(&plan, elements)?
+            large::compute(plan, &tensors, elements)?
         }
         Ok(out)
     }

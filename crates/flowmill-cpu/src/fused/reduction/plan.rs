@@ -1,4 +1,4 @@
-//! The values of a program for the shapes of one call.
+//! The values of a program for arguments of given shapes.
 
 use super::{Program, Step};
 use crate::elementwise::{Function, Operand};
@@ -30,21 +30,24 @@ pub(super) struct PerSlice {
 }
 
 /// An instruction and the places of its operands and its result.
-pub(super) struct PlannedStep<'a> {
-    pub(super) code: Code<'a>,
+pub(super) struct PlannedStep {
+    pub(super) code: Code,
     pub(super) operands: SmallVec<[Place; 2]>,
     pub(super) place: Place,
     /// The number of reductions that the value depends on, one after the other.
     pub(super) level: usize,
 }
 
-pub(super) enum Code<'a> {
-    Function(&'a Function),
+pub(super) enum Code {
+    Function(Function),
     Reduce(ReductionFunction),
 }
 
-/// A program for the shapes of one call.
-pub(super) struct Plan<'a> {
+/// Tensors in the order of the result; `None` for one that does not broadcast to it.
+pub(super) type Operands<'a> = SmallVec<[Option<Operand<'a, f32>>; 8]>;
+
+/// A program for arguments of given shapes.
+pub(super) struct Plan {
     /// The result's shape.
     pub(super) full: Shape,
     /// The number of dimensions before the first reduced one.
@@ -56,23 +59,24 @@ pub(super) struct Plan<'a> {
     pub(super) segments: SmallVec<[Segment; 4]>,
     /// The number of elements that are reduced to one.
     pub(super) count: usize,
-    pub(super) tensors: Vec<Tensor>,
+    /// The steps that are computed as tensors before the slices, in order: those that do not depend on reductions and are smaller than the result.
+    before: Vec<usize>,
     pub(super) per_slice: Vec<PerSlice>,
-    pub(super) steps: Vec<PlannedStep<'a>>,
+    pub(super) steps: Vec<PlannedStep>,
     pub(super) num_blocks: usize,
     /// The cost per element, in simple operations.
     pub(super) cost: usize,
 }
 
-impl<'a> Plan<'a> {
-    /// Returns the plan, and computes values that do not depend on reductions and are smaller than the result. Returns `None` if the program cannot be
-    /// computed by slices: reductions are of tensors of other shapes than the result's, or the result is empty.
-    pub(super) fn new(program: &'a Program, shapes: &[Shape], args: &[&Tensor], alloc: &Allocator) -> Result<Option<Plan<'a>>> {
-        let Some(full) = shapes.last().cloned() else { return Ok(None) };
+impl Plan {
+    /// Returns the plan for values of these shapes. Returns `None` if the program cannot be computed by slices: reductions are of tensors of
+    /// other shapes than the result's, or the result is empty.
+    pub(super) fn new(program: &Program, shapes: &[Shape]) -> Option<Plan> {
+        let full = shapes.last().cloned()?;
         let rank = full.rank();
-        let Some(outer_rank) = program.axes.iter().map(|&axis| rank.checked_sub(axis)).min().flatten() else { return Ok(None) };
+        let outer_rank = program.axes.iter().map(|&axis| rank.checked_sub(axis)).min().flatten()?;
         if program.axes.iter().any(|&axis| axis > rank) || full.num_elements() == 0 {
-            return Ok(None);
+            return None;
         }
         let is_reduced = |axis: usize| program.axes.contains(&(rank - axis));
         let mut segments: SmallVec<[Segment; 4]> = SmallVec::new();
@@ -85,7 +89,7 @@ impl<'a> Plan<'a> {
         let count = (outer_rank..rank).filter(|&axis| is_reduced(axis)).map(|axis| full[axis]).product();
         // The first reduced dimension may have one element only: then another one leads, which is kept.
         if segments.first().is_none_or(|first| !first.reduced) {
-            return Ok(None);
+            return None;
         }
         let slice: usize = full[outer_rank..].iter().product();
         let mut plan = Plan {
@@ -94,18 +98,18 @@ impl<'a> Plan<'a> {
             outer_rank,
             segments,
             count,
-            tensors: args.iter().map(|&arg| arg.clone()).collect(),
+            before: Vec::new(),
             per_slice: Vec::new(),
             steps: Vec::new(),
             num_blocks: 0,
             cost: program.cost,
             full,
         };
-        Ok(plan.place(program, shapes, alloc)?.then_some(plan))
+        plan.place(program, shapes).then_some(plan)
     }
 
     /// Finds a place for each value. Returns false if one has none.
-    fn place(&mut self, program: &'a Program, shapes: &[Shape], alloc: &Allocator) -> Result<bool> {
+    fn place(&mut self, program: &Program, shapes: &[Shape]) -> bool {
         let num_args = program.num_args;
         let len = self.full.num_elements();
         let mut places: Vec<Place> = (0..num_args).map(Place::Tensor).collect();
@@ -122,14 +126,14 @@ impl<'a> Plan<'a> {
             let (place, level) = match step {
                 Step::Reduce(_, operand) => {
                     if shapes[*operand] != self.full || is_last {
-                        return Ok(false);
+                        return false;
                     }
                     (self.add_per_slice(shape), level + 1)
                 }
                 Step::Function(_) if is_last => (Place::Output, level),
                 Step::Function(_) if shape.num_elements() == len => {
                     if *shape != self.full {
-                        return Ok(false);
+                        return false;
                     }
                     let slot = free.pop().unwrap_or_else(|| {
                         self.num_blocks += 1;
@@ -138,21 +142,16 @@ impl<'a> Plan<'a> {
                     (Place::Block(slot), level)
                 }
                 Step::Function(instr) if level == 0 => {
-                    let operand = |v: usize| match places[v] {
-                        Place::Tensor(i) => self.tensors.get(i).cloned(),
-                        _ => None,
-                    };
-                    let values: Vec<Option<Tensor>> = (0..places.len()).map(operand).collect();
-                    if instr.operands.iter().any(|&v| values[v].is_none()) {
-                        return Ok(false);
+                    if instr.operands.iter().any(|&v| !matches!(places[v], Place::Tensor(_))) {
+                        return false;
                     }
-                    self.tensors.push(instr.whole(alloc, &values)?);
-                    (Place::Tensor(self.tensors.len() - 1), 0)
+                    self.before.push(at);
+                    (Place::Tensor(num_args + self.before.len() - 1), 0)
                 }
                 Step::Function(_) => {
                     // It has all dimensions of the reduction that it depends on.
                     if shape.rank() != self.full.rank() || shape[..self.outer_rank] != self.full[..self.outer_rank] {
-                        return Ok(false);
+                        return false;
                     }
                     (self.add_per_slice(shape), level)
                 }
@@ -161,11 +160,11 @@ impl<'a> Plan<'a> {
             // What is computed per slice reads no blocks: a block has the result's shape, and so has what it is combined with.
             let reads_blocks = operands.iter().any(|operand| matches!(operand, Place::Block(_)));
             if matches!(step, Step::Function(_)) && matches!(place, Place::PerSlice(_)) && reads_blocks {
-                return Ok(false);
+                return false;
             }
             if !matches!(place, Place::Tensor(_)) {
                 let code = match step {
-                    Step::Function(instr) => Code::Function(&instr.function),
+                    Step::Function(instr) => Code::Function(instr.function.clone()),
                     Step::Reduce(function, _) => Code::Reduce(*function),
                 };
                 self.steps.push(PlannedStep { code, operands, place, level });
@@ -183,7 +182,7 @@ impl<'a> Plan<'a> {
             places.push(place);
             levels.push(level);
         }
-        Ok(true)
+        true
     }
 
     fn add_per_slice(&mut self, shape: &Shape) -> Place {
@@ -192,9 +191,24 @@ impl<'a> Plan<'a> {
         Place::PerSlice(self.per_slice.len() - 1)
     }
 
-    /// Returns the tensors as operands that are read in the order of the result.
-    pub(super) fn operands(&self) -> Result<Vec<Option<Operand<'_, f32>>>> {
-        self.tensors
+    /// Returns the tensors that slices read: the arguments, and the values that are computed before.
+    pub(super) fn tensors(&self, program: &Program, alloc: &Allocator, args: &[&Tensor]) -> Result<SmallVec<[Tensor; 8]>> {
+        let mut tensors: SmallVec<[Tensor; 8]> = args.iter().map(|&arg| arg.clone()).collect();
+        for &at in &self.before {
+            let Step::Function(instr) = &program.steps[at] else { bail!(Internal, "a reduction is not computed before slices") };
+            // A value that is a tensor is an argument, or the result of an earlier step of `before`.
+            let place = |v: usize| match v.checked_sub(program.num_args) {
+                None => Some(v),
+                Some(step) => Some(program.num_args + self.before.iter().position(|&earlier| earlier == step)?),
+            };
+            tensors.push(instr.whole(alloc, |v| tensors.get(place(v)?))?);
+        }
+        Ok(tensors)
+    }
+
+    /// Returns tensors as operands that are read in the order of the result.
+    pub(super) fn operands<'t>(&self, tensors: &'t [Tensor]) -> Result<Operands<'t>> {
+        tensors
             .iter()
             .map(|tensor| {
                 // A tensor that only smaller values read need not broadcast to the result.
@@ -241,9 +255,9 @@ impl<'a> Plan<'a> {
     /// slices; `buffers` are for operands that are not adjacent.
     pub(super) fn small_step(
         &self,
-        step: &PlannedStep<'_>,
-        first: usize,
-        count: usize,
+        step: &PlannedStep,
+        tensors: &[Tensor],
+        (first, count): (usize, usize),
         values: &mut [Vec<f32>],
         buffers: &mut [Vec<f32>; 2],
     ) -> Result<()> {
@@ -256,8 +270,8 @@ impl<'a> Plan<'a> {
         x.resize(len, 0.0);
         y.resize(len, 0.0);
         let (Some(&a), Some(&b)) = (step.operands.first(), step.operands.last()) else { return Ok(()) };
-        let (a, start_of_a) = self.small_operand(a, value, first, count, values)?;
-        let (b, start_of_b) = self.small_operand(b, value, first, count, values)?;
+        let (a, start_of_a) = self.small_operand(a, tensors, value, (first, count), values)?;
+        let (b, start_of_b) = self.small_operand(b, tensors, value, (first, count), values)?;
         function.apply(a.read(start_of_a, len, x), b.read(start_of_b, len, y), &mut target);
         values[at] = target;
         Ok(())
@@ -267,9 +281,9 @@ impl<'a> Plan<'a> {
     fn small_operand<'b>(
         &'b self,
         place: Place,
+        tensors: &'b [Tensor],
         value: &PerSlice,
-        first: usize,
-        count: usize,
+        (first, count): (usize, usize),
         values: &'b [Vec<f32>],
     ) -> Result<(Operand<'b, f32>, usize)> {
         match place {
@@ -280,7 +294,7 @@ impl<'a> Plan<'a> {
                 Ok((operand, 0))
             }
             Place::Tensor(i) => {
-                let tensor = &self.tensors[i];
+                let tensor = &tensors[i];
                 Ok((Operand::new(tensor.as_slice()?, tensor.shape(), &self.whole_shape(value)), first * value.len))
             }
             Place::Block(_) | Place::Output => bail!(Internal, "a value per slice of a fused reduction reads a block"),
@@ -306,7 +320,7 @@ impl<'a> Plan<'a> {
 
 /// The temporaries of a block, and the code that computes its element-wise values.
 pub(super) struct Block<'a> {
-    pub(super) plan: &'a Plan<'a>,
+    pub(super) plan: &'a Plan,
     /// The tensors in the order of the result.
     pub(super) operands: &'a [Option<Operand<'a, f32>>],
     /// The first element in the result.
@@ -319,19 +333,18 @@ impl Block<'_> {
     /// Computes an element-wise value of the block. `values` holds the values per slice of the block's slices; a result goes to `output`.
     pub(super) fn step(
         &self,
-        step: &PlannedStep<'_>,
-        slots: &mut [Vec<f32>],
+        step: &PlannedStep,
+        slots: &mut [&mut [f32]],
         values: &[Vec<f32>],
-        buffers: &mut [Vec<f32>; 2],
+        [x, y]: [&mut [f32]; 2],
         output: &mut [f32],
     ) -> Result<()> {
         let Code::Function(function) = &step.code else { return Ok(()) };
         let n = output.len();
-        let mut taken = match step.place {
+        let taken = match step.place {
             Place::Block(slot) => std::mem::take(&mut slots[slot]),
-            _ => Vec::new(),
+            _ => &mut [],
         };
-        let [x, y] = buffers;
         let (Some(&a), Some(&b)) = (step.operands.first(), step.operands.last()) else { return Ok(()) };
         let operand = |place: Place| self.plan.source(self.operands, place, values, self.slices.1);
         let (a, b) = (operand(a)?, operand(b)?);
@@ -370,14 +383,14 @@ impl Source<'_> {
 /// Returns the elements of a block's operand; `offset` is the distance from the first element of the block's slices.
 pub(super) fn read<'b>(
     source: &'b Source<'b>,
-    slots: &'b [Vec<f32>],
+    slots: &'b [impl AsRef<[f32]>],
     start: usize,
     offset: usize,
     n: usize,
     buffer: &'b mut [f32],
 ) -> Result<&'b [f32]> {
     Ok(match source {
-        Source::Slot(slot) => &slots[*slot][..n],
+        Source::Slot(slot) => &slots[*slot].as_ref()[..n],
         Source::Tensor(operand) => operand.read(start, n, buffer),
         Source::PerSlice(operand) => operand.read(offset, n, buffer),
     })
