@@ -104,34 +104,61 @@ fn one_thread_inside_of_kernels_leaves_the_others_to_other_nodes() {
     }
 }
 
+/// A session of two threads with a node that sleeps for as long as it is told and returns its thread.
+struct Sleeper {
+    session: Arc<Session>,
+    duration: flowmill::OutputId,
+    /// An input of a product, which makes steps costly because its shape is unknown.
+    matrix: flowmill::OutputId,
+    fetches: Vec<flowmill::OutputId>,
+    _graph: GraphBuilder,
+}
+
+impl Sleeper {
+    fn new(is_costly: bool) -> Sleeper {
+        let op = CustomOp::new("WhichThreadAfter", "(microseconds: int64) -> (thread: int64)").stateful().kernel(|_| {
+            from_fn(|context| {
+                std::thread::sleep(Duration::from_micros(context.input(0)?.to_scalar::<i64>()?.unsigned_abs()));
+                context.set_output(0, Tensor::scalar(number(std::thread::current().id())));
+                Ok(())
+            })
+        });
+        let b = OpSet::standard().unwrap().with(op).unwrap().graph_builder();
+        let duration = b.placeholder(DType::I64, PartialShape::scalar()).unwrap();
+        let matrix = b.placeholder(DType::F32, PartialShape::default()).unwrap();
+        let mut fetches = vec![b.op("WhichThreadAfter").input(duration).output().unwrap().id()];
+        if is_costly {
+            fetches.push(b.op("MatMul").input(matrix).input(matrix).output().unwrap().id());
+        }
+        let session = b.session(SessionOptions { executor: Some(Executor::new(2).unwrap()), ..SessionOptions::default() }).unwrap();
+        Sleeper { session, duration: duration.id(), matrix: matrix.id(), fetches, _graph: b }
+    }
+
+    /// Returns how many of `count` steps run on this thread.
+    fn on_the_callers(&self, microseconds: i64, count: usize) -> usize {
+        let me = number(std::thread::current().id());
+        let matrix = Tensor::from_slice([2, 2], &[1.0f32; 4]).unwrap();
+        let step = || {
+            let runner = self.session.runner().feed(self.duration, Tensor::scalar(microseconds)).feed(self.matrix, matrix.clone());
+            runner.fetch::<Vec<flowmill::OutputId>>(self.fetches.clone()).unwrap()[0].to_scalar::<i64>().unwrap()
+        };
+        (0..count).filter(|_| step() == me).count()
+    }
+}
+
 /// The cost of a node whose shapes are unknown is a guess.
 #[test]
 fn steps_that_turn_out_to_be_long_leave_the_callers_thread() {
-    let op = CustomOp::new("WhichThreadAfter", "(microseconds: int64) -> (thread: int64)").stateful().kernel(|_| {
-        from_fn(|context| {
-            std::thread::sleep(Duration::from_micros(context.input(0)?.to_scalar::<i64>()?.unsigned_abs()));
-            context.set_output(0, Tensor::scalar(number(std::thread::current().id())));
-            Ok(())
-        })
-    });
-    let b = OpSet::standard().unwrap().with(op).unwrap().graph_builder();
-    let duration = b.placeholder(DType::I64, PartialShape::scalar()).unwrap();
-    let thread = b.op("WhichThreadAfter").input(duration).output().unwrap().id();
-    let session = b.session(SessionOptions { executor: Some(Executor::new(2).unwrap()), ..SessionOptions::default() }).unwrap();
-    let me = number(std::thread::current().id());
-    let on_the_callers = |microseconds: i64, count: usize| {
-        let step = || {
-            session
-                .runner()
-                .feed(duration, Tensor::scalar(microseconds))
-                .fetch::<flowmill::OutputId>(thread)
-                .unwrap()
-                .to_scalar::<i64>()
-                .unwrap()
-        };
-        (0..count).filter(|_| step() == me).count()
-    };
-    assert_eq!(on_the_callers(0, 1), 1);
-    on_the_callers(2_000, 40);
-    assert_eq!(on_the_callers(2_000, 5), 0, "long steps run on an executor");
+    let sleeper = Sleeper::new(false);
+    assert_eq!(sleeper.on_the_callers(0, 1), 1);
+    sleeper.on_the_callers(2_000, 40);
+    assert_eq!(sleeper.on_the_callers(2_000, 5), 0, "long steps run on an executor");
+}
+
+#[test]
+fn costly_steps_that_are_short_are_tried_on_the_callers_thread() {
+    let sleeper = Sleeper::new(true);
+    assert_eq!(sleeper.on_the_callers(0, 2), 0, "costly steps begin on an executor");
+    assert!(sleeper.on_the_callers(0, 60) >= 5);
+    assert_eq!(Sleeper::new(true).on_the_callers(2_000, 60), 0, "long steps are not tried");
 }

@@ -93,8 +93,8 @@ impl Evaluator for DeviceTarget<'_> {
 pub(crate) struct Compiled {
     /// A record of what the passes did.
     pub(crate) report: Report,
-    /// The plan of traced steps, that of the caller's device.
-    pub(crate) traced: TracedPlan,
+    /// The plan on the caller's device before strands and loops were fused.
+    pub(crate) unfused: UnfusedPlan,
     /// The results of a step that are references, by their index, with the names of their nodes. They are read when the step has ended.
     pub(crate) references: Vec<(usize, Arc<str>)>,
     pub(crate) code: Code,
@@ -142,12 +142,12 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     if others.is_empty() {
         graphs.clear();
     }
-    let has_costly_parts = others.iter().any(|other| has_costly_nodes(&other.traced.unfused));
+    let has_costly_parts = others.iter().any(|other| has_costly_nodes(&other.unfused.graph));
     // A single part has transfers if they are between the memory of its device and the host's.
     let is_alone = others.is_empty() && transfers.is_empty();
     let code = if is_alone { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others, transfers) };
     let is_costly = has_costly_kernels || has_costly_parts || (has_costly_programs && !matches!(code, Code::Direct(_)));
-    Ok(Compiled { report, traced: TracedPlan::new(unfused), references, code, is_costly, may_wait, graphs, placed_by_cost })
+    Ok(Compiled { report, unfused: UnfusedPlan::new(unfused, &env.options), references, code, is_costly, may_wait, graphs, placed_by_cost })
 }
 
 /// A unit after the stages that rewrite its graph.
@@ -370,8 +370,7 @@ fn fuse_part(unfused: &PlanGraph, device: usize, sets: &[Vec<PlanNodeId>], env: 
 /// # Errors
 /// Returns `Internal` if the edges of the graph are inconsistent.
 pub(crate) fn fuse(graph: PlanGraph, options: &SessionOptions) -> Result<PlanGraph> {
-    let single = options.inter_op_threads == 1;
-    program::fuse(graph, FuseOptions { single_thread: options.fuse.single_thread || single, ..options.fuse })
+    program::fuse(graph, options.fuse_options())
 }
 
 /// Returns true if the graph has a loop that may go on until something outside of the graph changes, such as a variable.
@@ -416,41 +415,53 @@ pub(crate) struct DevicePlan {
     /// The number of the device.
     pub(crate) device: usize,
     pub(crate) plan: Arc<Plan>,
-    pub(crate) traced: TracedPlan,
+    pub(crate) unfused: UnfusedPlan,
 }
 
 impl DevicePlan {
     fn new(device: usize, unfused: PlanGraph, sets: &[Vec<PlanNodeId>], env: &Environment, dump: &Dump) -> Result<DevicePlan> {
         let fused = fuse_part(&unfused, device, sets, env)?;
         dump.plan(&fused, "fused");
-        Ok(DevicePlan { device, plan: Arc::new(Plan::new(fused)?), traced: TracedPlan::new(unfused) })
+        Ok(DevicePlan { device, plan: Arc::new(Plan::new(fused)?), unfused: UnfusedPlan::new(unfused, &env.options) })
     }
 }
 
-/// The plan of traced steps, whose statistics name every node. It is made when the first traced step runs.
-pub(crate) struct TracedPlan {
-    /// The plan before strands and loops were fused.
-    unfused: PlanGraph,
-    plan: OnceLock<Arc<Plan>>,
+/// A plan before strands and loops were fused, from which plans for other uses than most steps are made at their first use.
+pub(crate) struct UnfusedPlan {
+    graph: PlanGraph,
+    fuse: FuseOptions,
+    traced: OnceLock<Arc<Plan>>,
+    alone: OnceLock<Code>,
 }
 
-impl TracedPlan {
-    fn new(unfused: PlanGraph) -> TracedPlan {
-        TracedPlan { unfused, plan: OnceLock::new() }
+impl UnfusedPlan {
+    fn new(graph: PlanGraph, options: &SessionOptions) -> UnfusedPlan {
+        let fuse = FuseOptions { single_thread: true, ..options.fuse };
+        UnfusedPlan { graph, fuse, traced: OnceLock::new(), alone: OnceLock::new() }
     }
 
-    /// Returns the plan.
+    /// Returns the plan of traced steps, whose statistics name every node.
     ///
     /// # Errors
     /// Returns `Internal` if the nodes of the plan do not fit together.
-    pub(crate) fn get(&self) -> Result<Arc<Plan>> {
-        match self.plan.get() {
-            Some(plan) => Ok(plan.clone()),
-            None => {
-                let plan = Arc::new(Plan::traced(self.unfused.clone())?);
-                Ok(self.plan.get_or_init(|| plan).clone())
-            }
+    pub(crate) fn traced(&self) -> Result<Arc<Plan>> {
+        if let Some(plan) = self.traced.get() {
+            return Ok(plan.clone());
         }
+        let plan = Arc::new(Plan::traced(self.graph.clone())?);
+        Ok(self.traced.get_or_init(|| plan).clone())
+    }
+
+    /// Returns the code of steps on the host that have one thread.
+    ///
+    /// # Errors
+    /// Returns `Internal` if the nodes of the plan do not fit together.
+    pub(crate) fn alone(&self) -> Result<&Code> {
+        if let Some(code) = self.alone.get() {
+            return Ok(code);
+        }
+        let code = Code::new(program::fuse(self.graph.clone(), self.fuse)?)?;
+        Ok(self.alone.get_or_init(|| code))
     }
 }
 

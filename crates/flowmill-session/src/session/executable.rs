@@ -3,9 +3,9 @@
 use super::Signature;
 use super::costs::StepCosts;
 use super::functions::Functions;
-use super::threads::StepDurations;
+use super::thread_choice::{Choice, StepDurations};
 use crate::compile::{
-    self, Code, Compiled, CostFacts, DevicePlan, Environment, Placed, PlacedNodes, SimulatedStep, StepGraph, TracedPlan, Unit,
+    self, Code, Compiled, CostFacts, DevicePlan, Environment, Placed, PlacedNodes, SimulatedStep, StepGraph, UnfusedPlan, Unit,
 };
 use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
@@ -24,9 +24,13 @@ pub(super) struct Executable {
     feeds: Vec<Feed>,
     fetches: Vec<String>,
     code: Code,
-    /// The plan of traced steps on the host.
-    traced: TracedPlan,
+    /// The plan on the host before strands and loops were fused.
+    unfused: UnfusedPlan,
     is_costly: bool,
+    /// True if a step may run on its caller's thread although it is costly: if it runs on the host alone and waits for nothing.
+    may_run_alone: bool,
+    /// True if `code` is for one thread at a time.
+    is_for_one_thread: bool,
     pub(super) durations: StepDurations,
     num_threads: usize,
     /// The results that are references, by their index, with the names of their nodes. They are read when the step has ended.
@@ -109,17 +113,19 @@ impl Executable {
     pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment, costs: Arc<StepCosts>) -> Result<Executable> {
         let [_, fetches, _] = signature.lists();
         let Snapshot { step, feeds, functions, rewrite_count } = snapshot;
-        let Compiled { report, traced, references, code, is_costly, graphs, placed_by_cost, .. } =
+        let Compiled { report, unfused, references, code, is_costly, may_wait, graphs, placed_by_cost } =
             compile::compile(Unit::of_step(step, signature, functions.runtime())?, env)?;
         Ok(Executable {
             feeds,
             references,
             fetches: fetches.iter().map(|&f| f.to_owned()).collect(),
+            may_run_alone: !may_wait && !matches!(code, Code::Parts(..)),
+            is_for_one_thread: env.options.fuse_options().single_thread,
             code,
             is_costly,
             durations: StepDurations::default(),
             num_threads: env.options.inter_op_threads,
-            traced,
+            unfused,
             functions,
             optimizations: Arc::new(report),
             rewrite_count,
@@ -189,9 +195,11 @@ impl Executable {
         Ok(())
     }
 
-    /// Returns true if a step with these arguments is known to have enough work for more than one thread.
-    pub(super) fn is_costly(&self, args: &[Tensor]) -> bool {
-        self.is_costly || args.iter().map(Tensor::num_bytes).sum::<usize>() >= POOLED_BYTES
+    /// Chooses where a step with these arguments runs. `None` is the executor, without a choice.
+    pub(super) fn choose_threads(&self, args: &[Tensor], is_traced: bool) -> Option<Choice> {
+        let num_bytes = args.iter().map(Tensor::num_bytes).sum::<usize>();
+        let has_choice = if self.is_costly { self.may_run_alone && !is_traced } else { num_bytes < POOLED_BYTES };
+        has_choice.then(|| self.durations.begin(self.is_costly, num_bytes))
     }
 
     /// Returns the number of threads of a pool that run nodes in parallel; 0 means all threads of the pool.
@@ -219,11 +227,11 @@ impl Executable {
     fn calls(&self, others: &[DevicePlan], steps: &Steps, args: Vec<Tensor>, traced: bool) -> Result<Vec<PlanCall>> {
         let host = match &self.code {
             Code::Parts(plan, ..) if !traced => plan.clone(),
-            _ => self.traced.get()?,
+            _ => self.unfused.traced()?,
         };
         let mut calls = vec![PlanCall { plan: host, step: steps.host.clone(), args }];
         for (other, step) in others.iter().zip(&steps.others) {
-            let plan = if traced { other.traced.get()? } else { other.plan.clone() };
+            let plan = if traced { other.unfused.traced()? } else { other.plan.clone() };
             calls.push(PlanCall { plan, step: step.clone(), args: Vec::new() });
         }
         Ok(calls)
@@ -236,9 +244,18 @@ impl Executable {
                 executor::run_parts(self.calls(others, steps, args, stats.is_some())?, stats.cloned()).map(results_of_host)
             }
             (code, None) => code.run(&steps.host, args, num_threads),
-            (_, Some(_)) => self.traced.get()?.run(&steps.host, args, PlanRunOptions { num_threads, stats, pool: None }),
+            (_, Some(_)) => self.unfused.traced()?.run(&steps.host, args, PlanRunOptions { num_threads, stats, pool: None }),
         };
         read_references(&self.references, results)
+    }
+
+    /// Runs a step on this thread.
+    pub(super) fn run_alone(&self, steps: &Steps, args: Vec<Tensor>, stats: Option<&Arc<StatsCollector>>) -> Results {
+        let has_other_plan = self.is_costly && self.may_run_alone && !self.is_for_one_thread;
+        if !has_other_plan || stats.is_some() {
+            return self.run(steps, args, 1, stats);
+        }
+        read_references(&self.references, self.unfused.alone()?.run(&steps.host, args, 1))
     }
 
     /// Begins a step on this thread, one of a pool; see [`Plan::start`](executor::Plan::start).
@@ -259,7 +276,7 @@ impl Executable {
                     }
                 };
             }
-            _ if stats.is_some() => self.traced.get(),
+            _ if stats.is_some() => self.unfused.traced(),
             Code::Direct(plan) => return done(plan.run(&steps.host, args)),
             Code::Plan(plan) => Ok(plan.clone()),
         };

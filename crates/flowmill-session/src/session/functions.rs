@@ -1,6 +1,6 @@
 //! The functions of a session's graph, planned when they are first called.
 
-use crate::compile::{CallSite, Code, Compiled, DevicePlan, Environment, TracedPlan, Unit, compile};
+use crate::compile::{CallSite, Code, Compiled, DevicePlan, Environment, UnfusedPlan, Unit, compile};
 use flowmill_graph::builder::gradients::gradient_body;
 use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, OpRegistry, instantiate_function};
 use flowmill_proto::NameAttrList;
@@ -121,10 +121,10 @@ impl Source {
             self.gradients.lock().push(functions.clone());
             functions.runtime
         };
-        let Compiled { code, traced, is_costly, may_wait, .. } = compile(Unit::of_body(name, body, &runtime, site)?, &self.env)?;
+        let Compiled { code, unfused, is_costly, may_wait, .. } = compile(Unit::of_body(name, body, &runtime, site)?, &self.env)?;
         let is_cheap = !is_costly || matches!(code, Code::Direct(_));
         let is_on_one_device = !matches!(code, Code::Parts(..));
-        Ok(FunctionCode { is_direct: is_on_one_device && !may_wait && is_cheap, code, traced })
+        Ok(FunctionCode { is_direct: is_on_one_device && !may_wait && is_cheap, code, unfused })
     }
 }
 
@@ -133,8 +133,8 @@ struct FunctionCode {
     code: Code,
     /// True if the function waits for nothing and takes little time.
     is_direct: bool,
-    /// The plan of traced steps on the caller's device.
-    traced: TracedPlan,
+    /// The plan on the caller's device before strands and loops were fused.
+    unfused: UnfusedPlan,
 }
 
 /// The code for calls from one site; the first call compiles it.
@@ -214,7 +214,7 @@ impl LibraryFunction {
         let step = Arc::new(caller.step.for_call(Rendezvous::with_transfers(Transfers::new(transfers.clone()))));
         let on_device = |other: &DevicePlan| {
             let device = source.env.devices.get(other.device)?;
-            let plan = if is_traced { other.traced.get() } else { Ok(other.plan.clone()) };
+            let plan = if is_traced { other.unfused.traced() } else { Ok(other.plan.clone()) };
             Some(plan.map(|plan| PlanCall { plan, step: device.step(step.clone(), &caller.functions), args: Vec::new() }))
         };
         let first = PlanCall { plan: first, step: Arc::new(DeviceStep { step: step.clone(), ..DeviceStep::clone(caller) }), args };
@@ -241,10 +241,10 @@ impl CallableFunction for LibraryFunction {
         let (made, is_traced) = (code.made()?, step.step.stats.is_some());
         let results = match made {
             FunctionCode { code: Code::Parts(first, others, transfers), .. } => {
-                let first = if is_traced { made.traced.get()? } else { first.clone() };
+                let first = if is_traced { made.unfused.traced()? } else { first.clone() };
                 results_of_first(executor::run_parts(self.parts((first, others, transfers), args, step)?, None))
             }
-            made if is_traced => made.traced.get()?.call_directly(step, args),
+            made if is_traced => made.unfused.traced()?.call_directly(step, args),
             FunctionCode { code: Code::Plan(plan), is_direct: true, .. } => plan.call_directly(step, args),
             // One thread where the step stays on its caller's.
             FunctionCode { code, .. } => {
@@ -266,7 +266,7 @@ impl CallableFunction for LibraryFunction {
     fn start(&self, args: Vec<Tensor>, caller: &Caller, done: FunctionDone) {
         let code = self.code(&args, caller.device_step());
         let is_traced = caller.step().stats.is_some();
-        let traced = |made: &FunctionCode, plan: &Arc<Plan>| if is_traced { made.traced.get() } else { Ok(plan.clone()) };
+        let traced = |made: &FunctionCode, plan: &Arc<Plan>| if is_traced { made.unfused.traced() } else { Ok(plan.clone()) };
         match code.as_ref().map_err(Clone::clone).and_then(|code| code.made()) {
             Ok(made @ FunctionCode { code: Code::Plan(plan), is_direct: false, .. }) if caller.has_others() => {
                 let name = self.name.clone();

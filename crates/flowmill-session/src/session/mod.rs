@@ -9,6 +9,7 @@ mod part_graphs;
 mod plans;
 mod runner;
 mod signature;
+mod thread_choice;
 mod threads;
 
 pub use names::{Fetches, ToNodeName, ToTensorName};

@@ -111,6 +111,11 @@ impl SessionOptions {
         }
     }
 
+    /// Returns the kinds of programs of plans, whose nodes run one after the other if the session asks for that.
+    pub(crate) fn fuse_options(&self) -> FuseOptions {
+        FuseOptions { single_thread: self.fuse.single_thread || self.inter_op_threads == 1, ..self.fuse }
+    }
+
     /// The largest number of CPUs that a session can have. It protects sessions from configurations that would exhaust the memory.
     pub const MAX_CPUS: usize = 1 << 16;
 }
