@@ -40,6 +40,7 @@ ZOOS = {
     "wild_zoo": "WILD_NETWORKS",
     "keras_zoo": "KERAS_NETWORKS",
     "paper_zoo": "PAPER_NETWORKS",
+    "random_zoo": "RANDOM_NETWORKS",
 }
 
 # The modules with training steps, and the names of their tables.
