@@ -47,6 +47,7 @@ ZOOS = {
 TRAINING_ZOOS = {
     "training_zoo": "TRAININGS",
     "training_domain_zoo": "DOMAIN_TRAININGS",
+    "random_zoo": "RANDOM_TRAININGS",
 }
 
 

@@ -1,7 +1,7 @@
-"""Networks drawn at random: each seed gives a kind of network, its layers, their sizes, their spellings and the size of the input.
+"""Networks and training steps drawn at random: each seed gives a kind of network, its layers, their sizes, their spellings and the size of the input.
 
 They show what a rule that fits known networks misses: channels that are no multiple of a vector, images of odd sizes, norms and activations in places
-where no paper has them. `Random17` is always the same network.
+where no paper has them. `Random17` is always the same network, and `Random17Step` trains it.
 """
 from collections.abc import Callable
 
@@ -12,6 +12,7 @@ from make_models import Weights
 from public_zoo import he
 from research_zoo import attention, batch_normalized, heads, joined, layer_normalized, projected
 from script_zoo import dense
+from training_zoo import Training, adam, gradient_descent, momentum, training
 from wild_zoo import lstm_loop
 from zoo import (
     Input, Network, difference_normalized, erf_gelu, erfc_gelu, mean_normalized, moments_normalized, of_graph, root_normalized, swish, tanh_gelu, tf1,
@@ -36,12 +37,20 @@ ACTIVATIONS = {
 LAST_NORMS = (mean_normalized, moments_normalized, difference_normalized, root_normalized)
 
 
+class TrainedWeights(Weights):
+    """Variables with the values that the constants of a network have."""
+
+    def normal(self, shape, scale: float, name: str | None = None):
+        return tf1.Variable(super().normal(shape, scale), name=name)
+
+
 class Draw:
     """Random choices and weights of one network."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, is_trained: bool = False):
         self.random = np.random.default_rng(seed)
-        self.weights = Weights(seed)
+        self.is_trained = is_trained
+        self.weights = TrainedWeights(seed) if is_trained else Weights(seed)
         # Most networks have one activation and one norm throughout.
         self.activation = ACTIVATIONS[self.one_of(*ACTIVATIONS)]
         self.norm = self.one_of("batch", "batch", "batch", "group", "instance", "none")
@@ -59,7 +68,7 @@ class Draw:
     def normalized(self, x):
         channels = int(x.shape[-1])
         if self.norm == "batch":
-            return batch_normalized(self.weights, x) if x.shape.rank == 4 else tf.squeeze(batch_normalized(self.weights, x[:, None]), 1)
+            return self.batch_normalized(x)
         if self.norm == "none":
             return x
         groups = next(count for count in (8, 6, 5, 4, 3, 2, 1) if channels % count == 0) if self.norm == "group" else channels
@@ -69,6 +78,17 @@ class Draw:
         mean, variance = tf1.nn.moments(y, axes, keepdims=True)
         y = tf.reshape((y - mean) * tf1.rsqrt(variance + 1e-5), [-1, *sizes, channels])
         return y * self.weights.normal((channels,), 1.0) + self.weights.normal((channels,), 0.1)
+
+    def batch_normalized(self, x):
+        sizes = [int(size) for size in x.shape[1:-1]]
+        images = tf.reshape(x, [-1, *(sizes if len(sizes) == 2 else [int(np.prod(sizes)), 1]), int(x.shape[-1])])
+        if self.is_trained:
+            channels = int(x.shape[-1])
+            scale, offset = self.weights.normal((channels,), 1.0), self.weights.normal((channels,), 0.1)
+            images = tf1.nn.fused_batch_norm(images, scale, offset, is_training=True)[0]
+        else:
+            images = batch_normalized(self.weights, images)
+        return images if len(sizes) == 2 else tf.reshape(images, [-1, *sizes, int(x.shape[-1])])
 
     def last_normalized(self, x):
         channels = int(x.shape[-1])
@@ -368,27 +388,40 @@ def score_of_fields(draw: Draw, ids, numbers):
         beside = tf.reshape(attention(draw.weights, x, x, 2), [-1, fields * width])
     y = flat
     for units in (draw.one_of(64, 200, 512), draw.one_of(32, 100, 256)):
-        y = draw.activation(batch_normalized_row(draw.weights, dense(draw.weights, y, units)))
+        y = draw.activation(draw.batch_normalized(dense(draw.weights, y, units)))
     return tf.sigmoid(dense(draw.weights, tf.concat([y, beside], -1), 1))
 
 
-def batch_normalized_row(weights: Weights, x):
-    return tf.squeeze(batch_normalized(weights, x[:, None, None]), [1, 2])
-
-
-def random_network(seed: int) -> Network:
-    draw = Draw(seed)
+def drawn(draw: Draw) -> tuple[Callable, list[Input]]:
+    """Draws the function that makes a network of its inputs, and the inputs."""
     kind = draw.one_of("image", "image", "image", "pixels", "sequence", "tokens", "fields")
     if kind in ("image", "pixels"):
         size = draw.one_of(32, 56, 64, 75, 96, 100, 128, 150, 160, 192, 224)
         if kind == "pixels":
-            return of_graph(lambda x: image_of_image(draw, x), [Input((max(size // 2, 32), max(size // 2, 32), 3))])
-        return of_graph(lambda x: classes_of_image(draw, x), [Input((size, draw.one_of(size, size, size * 3 // 2), draw.one_of(1, 3, 3)))])
+            return image_of_image, [Input((max(size // 2, 32), max(size // 2, 32), 3))]
+        return classes_of_image, [Input((size, draw.one_of(size, size, size * 3 // 2), draw.one_of(1, 3, 3)))]
     if kind == "sequence":
-        return of_graph(lambda x: classes_of_sequence(draw, x), [Input((draw.one_of(20, 50, 99, 128, 200, 400), draw.one_of(1, 6, 13, 40, 80)))])
+        return classes_of_sequence, [Input((draw.one_of(20, 50, 99, 128, 200, 400), draw.one_of(1, 6, 13, 40, 80)))]
     if kind == "tokens":
-        return of_graph(lambda x: classes_of_tokens(draw, x), [Input((draw.one_of(10, 24, 50, 100, 128, 200),), 3000)])
-    return of_graph(lambda *x: score_of_fields(draw, *x), [Input((draw.one_of(6, 12, 26),), 1000), Input((draw.one_of(4, 13),))])
+        return classes_of_tokens, [Input((draw.one_of(10, 24, 50, 100, 128, 200),), 3000)]
+    return score_of_fields, [Input((draw.one_of(6, 12, 26),), 1000), Input((draw.one_of(4, 13),))]
 
 
-RANDOM_NETWORKS: dict[str, Callable[[], Network]] = {f"Random{seed}": lambda seed=seed: random_network(seed) for seed in range(100)}
+def random_network(seed: int) -> Network:
+    draw = Draw(seed)
+    build, inputs = drawn(draw)
+    return of_graph(lambda *values: build(draw, *values), inputs)
+
+
+def random_training(seed: int) -> Training:
+    """Brings the results of a network to a value, by an optimiser that is drawn, too."""
+    draw = Draw(seed, is_trained=True)
+    build, inputs = drawn(draw)
+    optimizers = (gradient_descent, momentum, adam, lambda: tf1.train.RMSPropOptimizer(1e-4), lambda: tf1.train.AdagradOptimizer(1e-3))
+    optimizer = np.random.default_rng(seed).integers(len(optimizers))
+    return training(lambda *values: tf.reduce_mean(tf.square(build(draw, *values) - 0.3)), inputs, optimizers[optimizer])
+
+
+RANDOM_NETWORKS: dict[str, Callable[[], Network]] = {f"Random{seed}": lambda seed=seed: random_network(seed) for seed in range(60)}
+
+RANDOM_TRAININGS: dict[str, Callable[[], Training]] = {f"Random{seed}Step": lambda seed=seed: random_training(seed) for seed in range(30)}

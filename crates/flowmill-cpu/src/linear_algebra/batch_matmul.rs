@@ -42,7 +42,7 @@ fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn 
         let weights = init.input_shape(1);
         return batched_from_fn((weights.rank() == Some(2)).then(|| product_cost(&weights)), 0, compute);
     }
-    for_dtype!(dtype, [f16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
+    for_dtype!(dtype, [f16, f64, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let out = multiply::<T>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, options)?;
         ctx.set_output(0, out);
         Ok(())

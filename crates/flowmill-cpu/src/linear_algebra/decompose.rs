@@ -7,7 +7,7 @@ use super::elimination::{Rows, Scalar};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelInit};
-use flowmill_tensor::{Allocator, Complex, Element, Result, Shape, Tensor, bail, f16};
+use flowmill_tensor::{Allocator, Complex, Element, Result, Shape, Tensor, bail, f16, for_dtype};
 use nalgebra::{ComplexField, DMatrix, RealField};
 use num_traits::{One, Zero};
 use std::sync::Arc;
@@ -146,7 +146,7 @@ pub(super) fn is_finite<W: ComplexField>(matrix: &DMatrix<W>) -> bool {
 
 /// Makes the kernel of the gradient of `Cholesky` (Murray, *Differentiation of the Cholesky decomposition*, 2016): `L⁻ᴴ Φ(Lᴴ L̄) L⁻¹`, symmetrised.
 pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    by_type!(init, T => from_fn(|ctx| {
+    for_dtype!(init.dtype("T")?, [f16, f32, f64], T => from_fn(|ctx| {
         let (l, grad) = (Batch::<T>::square(ctx.input(0)?)?, Batch::<T>::square(ctx.input(1)?)?);
         if ctx.input(0)?.shape() != ctx.input(1)?.shape() {
             bail!(InvalidArgument, "Inputs must have the same shape, got {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
@@ -166,7 +166,7 @@ pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel
         let out = matrices::<T>(ctx.allocator(), ctx.input(0)?.shape().clone(), &found)?;
         ctx.set_output(0, out);
         Ok(())
-    }))
+    }), _ => init.unsupported())
 }
 
 /// Returns the pivots of a matrix after elimination, and true if the number of exchanges of rows is odd.

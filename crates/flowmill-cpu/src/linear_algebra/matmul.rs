@@ -102,7 +102,7 @@ pub(super) fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         DType::BF16 => {
             Ok(Arc::new(FusedMatMulBf16(FusedMatMul { transposed, cost, rhs: StableRhs::new(init, 1), fusion: FusedOps::default() })))
         }
-        t => for_dtype!(t, [f16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        t => for_dtype!(t, [f16, f64, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
             T => Ok(Arc::new(MatMul::<T> { transposed, cost, marker: PhantomData })), _ => init.unsupported()),
     }
 }

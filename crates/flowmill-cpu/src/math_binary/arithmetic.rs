@@ -97,7 +97,6 @@ macro_rules! integer_division {
     (@truncated $t:ty) => {
         integer_division!(@each $t, Div, |a, b| a.over(b));
         integer_division!(@each $t, TruncateDiv, |a, b| a.over(b));
-        integer_division!(@each $t, TruncateMod, |a, b| if b == 0 { 0 } else { a.wrapping_rem(b) });
         integer_division!(@each $t, FloorMod, |a, b| {
             let rest = if b == 0 { 0 } else { a.wrapping_rem(b) };
             #[allow(unused_comparisons)]
@@ -117,6 +116,7 @@ macro_rules! integer_division {
 }
 integer_division!(i8, i16, u8, u16, u32, u64);
 integer_division!(@truncated i64);
+integer_division!(@each i64, TruncateMod, |a, b| if b == 0 { 0 } else { a.wrapping_rem(b) });
 integer_division!(@each i64, FloorDiv, |a, b| floor_quotient(a, b), floor_quotients);
 // Quotients of `f64` are exact after rounding down, because both numbers have far fewer bits, and vectors have them. Divisors of zero were refused.
 integer_division!(@each i32, Div, |a, b| truncated(a, b));

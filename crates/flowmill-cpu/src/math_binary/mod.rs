@@ -41,6 +41,9 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     macro_rules! reals {
         ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64]));)* };
     }
+    macro_rules! wide_reals {
+        ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [f16, bf16, f32, f64, i32, i64]));)* };
+    }
     macro_rules! floats {
         ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [f16, bf16, f32, f64, Complex<f32>, Complex<f64>]));)* };
     }
@@ -53,7 +56,6 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     numbers! {
         "Div" Div;
         "Mul" Mul;
-        "SquaredDifference" SquaredDifference;
         "Sub" Sub;
     }
     reals! {
@@ -65,8 +67,11 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
         "LessEqual" LessEqual;
         "Maximum" Maximum;
         "Minimum" Minimum;
-        "Mod" TruncateMod;
         "TruncateDiv" TruncateDiv;
+    }
+    // The ops take no shorter and no unsigned integers.
+    wide_reals! {
+        "Mod" TruncateMod;
         "TruncateMod" TruncateMod;
     }
     floats! {
@@ -107,6 +112,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("LogicalAnd", |_| Ok(binary_kernel::<LogicalAnd, bool>()));
     registry.add("LogicalOr", |_| Ok(binary_kernel::<LogicalOr, bool>()));
     registry.add("NotEqual", comparison::make_not_equal);
+    registry.add("SquaredDifference", binary!(SquaredDifference, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>]));
     registry.add("Pow", binary!(Pow, [f16, bf16, f32, f64, i8, i16, i32, i64, Complex<f32>, Complex<f64>]));
     registry.add("Select", select::make_select);
     registry.add("SelectV2", select::make_select_v2);
