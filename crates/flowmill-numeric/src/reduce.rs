@@ -210,6 +210,16 @@ fn fold<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc
         [Segment { reduced: true, .. }, Segment { reduced: false, .. }] if T::FLOAT => {
             fold_columns_wide(x, acc, R::EMPTY, R::load, R::merge_stored);
         }
+        // Columns of all rows are merged first, so that the short runs are read side by side.
+        [Segment { reduced: true, .. }, Segment { reduced: false, .. }, Segment { size, reduced: true }]
+            if T::FLOAT && *size < SHORT_ROWS =>
+        {
+            let mut columns: SmallVec<[R::Acc; 64]> = smallvec::smallvec![R::EMPTY; acc.len() * size];
+            fold_columns_wide(x, &mut columns, R::EMPTY, R::load, R::merge_stored);
+            for (acc, run) in acc.iter_mut().zip(columns.chunks_exact(*size)) {
+                *acc = run.iter().fold(*acc, |acc, &column| R::merge(acc, column));
+            }
+        }
         [Segment { size, reduced: true }, rest @ ..] => {
             for part in x.chunks_exact(x.len() / size) {
                 fold::<T, R>(part, rest, acc);

@@ -222,6 +222,26 @@ fn reduction_call(args: &[Tensor], axes: &[i64], program: &[&str]) -> Call {
     Call::new("_FusedReduction").attr("T", ty(DType::F32)).attr("axes", ints(axes)).attr("program", strings(program)).inputs(args.to_vec())
 }
 
+/// Group norms of images, whose groups have runs of any number of channels; [images, places, groups, run].
+#[test]
+fn group_norms_of_short_and_long_runs() {
+    let program = ["Mean 0", "SquaredDifference 0 4", "Mean 5", "Add 6 1", "Rsqrt 7", "Sub 0 4", "Mul 9 8", "Mul 10 2", "Add 11 3"];
+    for dims in [
+        [2usize, 6, 3, 2],
+        [1, 1600, 6, 2],
+        [2, 900, 4, 7],
+        [1, 700, 32, 10],
+        [3, 81, 5, 64],
+        [1, 300, 4, 65],
+        [2, 5000, 8, 1],
+        [1, 40, 3, 700],
+    ] {
+        let [_, _, groups, run] = dims;
+        let args = [tensor(&dims, 1), Tensor::scalar(1e-3f32), tensor(&[groups, run], 2), tensor(&[groups, run], 3)];
+        check_reduction(&args, &[-3, -1], &program);
+    }
+}
+
 fn fused_reduction(args: &[Tensor], axes: &[i64], program: &[&str]) -> Result<Tensor> {
     reduction_call(args, axes, program).run1()
 }

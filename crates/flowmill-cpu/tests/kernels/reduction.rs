@@ -77,6 +77,36 @@ fn rows_and_columns_of_any_length_agree_with_the_definition() {
     }
 }
 
+/// Runs that are reduced together with the rows around them, as in a group norm; [images, rows, groups, run].
+#[test]
+fn runs_of_any_length_are_reduced_with_their_rows() {
+    for dims in [
+        [1usize, 1, 3, 2],
+        [2, 3, 5, 1],
+        [1, 40, 6, 2],
+        [3, 17, 4, 7],
+        [2, 9, 32, 10],
+        [1, 5, 3, 63],
+        [2, 4, 3, 64],
+        [1, 3, 2, 200],
+        [1, 900, 8, 40],
+    ] {
+        let [images, rows, groups, run] = dims;
+        let values: Vec<f32> = (0..dims.iter().product()).map(|i: usize| (i * 7919 % 251) as f32 - 120.0).collect();
+        let group = |image: usize, group: usize| {
+            let at = move |row: usize, i: usize| ((image * rows + row) * groups + group) * run + i;
+            (0..rows).flat_map(move |row| (0..run).map(move |i| at(row, i))).map(|i| values[i])
+        };
+        let places = || (0..images).flat_map(|image| (0..groups).map(move |group| (image, group)));
+        let sums: Vec<f32> = places().map(|(i, g)| group(i, g).sum()).collect();
+        let greatest: Vec<f32> = places().map(|(i, g)| group(i, g).fold(f32::MIN, f32::max)).collect();
+        for (op, expected) in [("Sum", sums), ("Max", greatest)] {
+            let found = reduce(op, Tensor::from_slice(dims, &values).unwrap(), &[1, 3], false).unwrap();
+            assert_eq!(found.as_slice::<f32>().unwrap(), expected, "{op} of {dims:?}");
+        }
+    }
+}
+
 #[test]
 fn means_of_integers_are_summed_in_64_bits() {
     check("Mean", &[1i32, 2, 4, -8, -3, -1], 0);

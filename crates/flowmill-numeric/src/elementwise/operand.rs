@@ -13,7 +13,8 @@ enum Layout<T> {
     Same,
     /// A single element is used for all output elements.
     Scalar,
-    /// Few elements are used over and over. A copy repeats them, so that from any of the first `period` elements on there are enough for a chunk.
+    /// Few elements are used over and over, each once or several times in a row. A copy repeats them, so that from any of the first `period` elements
+    /// on there are enough for a chunk.
     Repeated { copy: Vec<T>, period: usize },
     /// The sizes and strides, outermost first; the innermost stride is 0 or 1.
     Strided(SmallVec<[(usize, usize); 4]>),
@@ -21,6 +22,11 @@ enum Layout<T> {
 
 /// The most elements that are repeated in a copy. A longer row is read in place, chunk by chunk.
 const MAX_PERIOD: usize = 512;
+/// The most elements of a copy in which each element is repeated in a row, and of such a row. A longer row is filled in place.
+const MAX_EXPANDED: usize = 4096;
+const MAX_RUN: usize = 64;
+/// The least number of times that a copy is used which repeats each element in a row.
+const MIN_USES: usize = 8;
 /// The least number of outputs for which a copy pays.
 const MIN_REPEATED: usize = 4 * super::CHUNK;
 
@@ -35,7 +41,13 @@ impl<'a, T: Copy> Operand<'a, T> {
             let dims = broadcast_dims(shape, out);
             match dims[..] {
                 [(count, 0), (period, 1)] if period <= MAX_PERIOD && count * period >= MIN_REPEATED => {
-                    Layout::Repeated { copy: data.iter().copied().cycle().take(period + super::CHUNK).collect(), period }
+                    Layout::Repeated { copy: repeated(data.to_vec(), period + super::CHUNK), period }
+                }
+                [(uses, 0), (count, 1), (run, 0)] if run <= MAX_RUN && (1..=MAX_EXPANDED).contains(&(count * run)) && uses >= MIN_USES => {
+                    let period = count * run;
+                    let mut row = Vec::with_capacity(period + super::CHUNK);
+                    data.iter().for_each(|&x| row.resize(row.len() + run, x));
+                    Layout::Repeated { copy: repeated(row, period + super::CHUNK), period }
                 }
                 _ => Layout::Strided(dims),
             }
@@ -88,9 +100,9 @@ impl<'a, T: Copy> Operand<'a, T> {
                     return elements;
                 }
                 let (head, rest) = buffer[..len].split_at_mut(len.min(period - first));
-                head.copy_from_slice(&self.data[first..first + head.len()]);
+                head.copy_from_slice(&copy[first..first + head.len()]);
                 for part in rest.chunks_mut(*period) {
-                    part.copy_from_slice(&self.data[..part.len()]);
+                    part.copy_from_slice(&copy[..part.len()]);
                 }
                 &buffer[..len]
             }
@@ -104,6 +116,15 @@ impl<'a, T: Copy> Operand<'a, T> {
             }
         }
     }
+}
+
+/// Repeats elements, one at least, until there are `len`.
+fn repeated<T: Copy>(mut elements: Vec<T>, len: usize) -> Vec<T> {
+    elements.reserve_exact(len.saturating_sub(elements.len()));
+    while elements.len() < len {
+        elements.extend_from_within(..elements.len().min(len - elements.len()));
+    }
+    elements
 }
 
 fn num_elements(shape: &[usize]) -> usize {

@@ -9,7 +9,6 @@
 //! * all reductions are over the same constant axes and keep them as dimensions of one element, and what they reduce is sure to have the result's
 //!   shape;
 //! * only the result has consumers outside, no control edge leads out of the nodes that go, and what they wait for, the fused node waits for;
-//! * what is reduced to one element does not consist of runs of fewer than [`MIN_RUN`] elements, as in a group norm of few channels;
 //! * functions of many operations in front of the first reduction stay outside, because the kernel may compute them again for each reduction.
 //!
 //! A group whose values at some rows are those of a layer norm becomes `_FusedLayerNorm`, whose kernel is faster.
@@ -26,7 +25,7 @@ use flowmill_graph::{
 };
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
+use flowmill_tensor::{DType, Result, Tensor, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -42,8 +41,6 @@ const MAX_NODES: usize = 48;
 const MAX_ARGS: usize = 24;
 /// The number of operations of a function that is cheap enough to be computed again for each reduction.
 const MAX_OPERATIONS: u16 = 3;
-/// The least length of runs that are reduced together with others. With runs of four elements, separate nodes take four fifths of the time.
-const MIN_RUN: usize = 64;
 
 pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     if !target.supports(FUSED, DType::F32) || !graph.op_nodes().any(|n| reduction_of(n).is_some()) {
@@ -182,16 +179,8 @@ impl Search<'_> {
         axes.sort_unstable_by_key(|&axis| std::cmp::Reverse(axis));
         let num_axes = axes.len();
         axes.dedup();
-        (num_axes > 0 && axes.len() == num_axes && !is_scattered(&axes, &shapes.shape(input))).then_some(axes)
+        (num_axes > 0 && axes.len() == num_axes).then_some(axes)
     }
-}
-
-/// Returns true if what is reduced to one element lies in short runs, with other elements between them. `axes` are counted from the end, the first
-/// axis first.
-fn is_scattered(axes: &[usize], shape: &PartialShape) -> bool {
-    let run = axes.iter().rev().zip(1..).take_while(|&(&axis, place)| axis == place).count();
-    let len = |axis: usize| shape.rank().and_then(|rank| shape.dim(rank.checked_sub(axis)?)).unwrap_or(0);
-    run > 0 && run < axes.len() && (1..=run).map(len).product::<usize>() < MIN_RUN
 }
 
 /// Returns the function that a node computes element by element, if it computes one.

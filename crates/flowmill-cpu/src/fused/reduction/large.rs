@@ -3,6 +3,7 @@
 
 use super::plan::{Code, Place, Plan, PlannedStep, Source, read};
 use crate::elementwise::{Function, Operand, PARALLEL_MIN};
+use crate::gemm::with_scratch;
 use crate::parallel;
 use flowmill_graph::ReductionFunction;
 use flowmill_numeric::reduce::Segment;
@@ -16,7 +17,7 @@ const BLOCK: usize = 512;
 /// The greatest number of parts of a slice whose partial reductions are merged.
 const MAX_PARTS: usize = 32;
 /// The least number of elements of a part.
-const MIN_PART: usize = 1 << 12;
+const MIN_PART: usize = 1 << 13;
 
 /// Computes the result.
 pub(super) fn compute(plan: &Plan, tensors: &[Tensor], out: &mut [f32]) -> Result<()> {
@@ -76,22 +77,24 @@ struct BlockStep<'a> {
 
 struct BlockOperand<'a> {
     source: Source<'a>,
-    /// The elements of an operand that cannot be read in place. A single element is repeated here before the first block.
+    /// The elements of an operand that cannot be read in place; empty until a block needs it. A single element is repeated here before the first block.
     buffer: Vec<f32>,
 }
 
 impl BlockOperand<'_> {
     /// Returns the elements of a block that begins at `start` in the result, and at `offset` in its slice.
-    fn read<'b>(&'b mut self, slots: &'b [Vec<f32>], start: usize, offset: usize, len: usize) -> Result<&'b [f32]> {
+    fn read<'b>(&'b mut self, slots: &'b [&mut [f32]], start: usize, offset: usize, len: usize) -> Result<&'b [f32]> {
         if self.source.single().is_some() {
-            Ok(&self.buffer[..len])
-        } else {
-            read(&self.source, slots, start, offset, len, &mut self.buffer)
+            return Ok(&self.buffer[..len]);
         }
+        if self.buffer.len() < len && self.source.may_copy(len) {
+            self.buffer.resize(len, 0.0);
+        }
+        read(&self.source, slots, start, offset, len, &mut self.buffer)
     }
 }
 
-/// The reduction of a part of a slice.
+/// The reduction of a part of a slice, or of its columns where these are reduced before runs.
 struct Partial {
     step: usize,
     function: ReductionFunction,
@@ -105,13 +108,16 @@ impl Partial {
             self.values.extend_from_slice(others);
             return;
         }
-        for (value, &other) in self.values.iter_mut().zip(others) {
-            *value = match self.function {
-                ReductionFunction::Max if *value > other || value.is_nan() => *value,
-                ReductionFunction::Min if *value < other || value.is_nan() => *value,
-                ReductionFunction::Max | ReductionFunction::Min => other,
-                ReductionFunction::Mean | ReductionFunction::Sum => *value + other,
-            };
+        let pairs = self.values.iter_mut().zip(others);
+        // A loop for each function is computed in vectors.
+        match self.function {
+            ReductionFunction::Max => {
+                pairs.for_each(|(value, &other)| *value = if *value > other || value.is_nan() { *value } else { other })
+            }
+            ReductionFunction::Min => {
+                pairs.for_each(|(value, &other)| *value = if *value < other || value.is_nan() { *value } else { other })
+            }
+            ReductionFunction::Mean | ReductionFunction::Sum => pairs.for_each(|(value, &other)| *value += other),
         }
     }
 }
@@ -166,10 +172,14 @@ impl Slices<'_> {
                 merged.iter_mut().zip(&other).for_each(|(partial, other)| partial.merge(&other.values));
             }
             for mut partial in merged {
-                self.plan.finish(partial.function, &mut partial.values);
-                if let Place::PerSlice(at) = steps[partial.step].place {
-                    values[at] = partial.values;
+                let Place::PerSlice(at) = steps[partial.step].place else { continue };
+                if let Some(run) = self.plan.run() {
+                    let kept = Segment { size: partial.values.len() / run, reduced: false };
+                    let columns = std::mem::replace(&mut partial.values, vec![0.0; kept.size]);
+                    Plan::reduce(partial.function, &columns, &[kept, Segment { size: run, reduced: true }], &mut partial.values);
                 }
+                self.plan.finish(partial.function, &mut partial.values);
+                values[at] = partial.values;
             }
         }
         Ok(())
@@ -180,7 +190,7 @@ impl Slices<'_> {
         let (Code::Function(function), [a, .., b] | [a @ b]) = (&step.code, &step.operands[..]) else { return Ok(None) };
         let operand = |place: Place| {
             let source = self.plan.source(self.operands, place, values, 1)?;
-            let buffer = vec![source.single().unwrap_or(0.0); if matches!(source, Source::Slot(_)) { 0 } else { size }];
+            let buffer = source.single().map_or_else(Vec::new, |x| vec![x; size]);
             Ok(BlockOperand { source, buffer })
         };
         Ok(Some(BlockStep { function, operands: [operand(*a)?, operand(*b)?], place: step.place }))
@@ -198,47 +208,64 @@ impl Slices<'_> {
     ) -> Result<()> {
         let plan = self.plan;
         let size = self.rows_per_block.min(rows.len()) * self.row;
-        let mut slots = vec![vec![0.0f32; size]; plan.num_blocks];
         let mut block_steps = Vec::with_capacity(steps.len());
         for &step in steps {
             block_steps.extend(self.block_step(&plan.steps[step], values, size)?);
         }
-        let mut reduced: Vec<f32> = Vec::new();
-        for first in rows.clone().step_by(self.rows_per_block) {
-            let num_rows = self.rows_per_block.min(rows.end - first);
-            let len = num_rows * self.row;
-            let (offset, start) = (first * self.row, slice * plan.slice + first * self.row);
-            for step in &mut block_steps {
-                let mut taken = if let Place::Block(slot) = step.place { std::mem::take(&mut slots[slot]) } else { Vec::new() };
-                let target = match (step.place, &mut out) {
-                    (Place::Output, Some(out)) => &mut out[(first - rows.start) * self.row..][..len],
-                    _ => &mut taken[..len],
-                };
-                let [a, b] = &mut step.operands;
-                step.function.apply(a.read(&slots, start, offset, len)?, b.read(&slots, start, offset, len)?, target);
-                if let Place::Block(slot) = step.place {
-                    slots[slot] = taken;
-                }
-            }
-            let mut segments: SmallVec<[Segment; 4]> = SmallVec::from_slice(&plan.segments);
-            match segments.first_mut() {
-                Some(first) if num_rows > 1 => first.size = num_rows,
-                _ => drop(segments.drain(..1)),
-            }
-            for partial in &mut *partials {
-                let step = &plan.steps[partial.step];
-                let elements = match step.operands[..] {
-                    [Place::Block(slot)] => &slots[slot][..len],
-                    [Place::Tensor(tensor)] => &self.tensors[tensor].as_slice::<f32>()?[start..start + len],
-                    _ => continue,
-                };
-                if let Place::PerSlice(at) = step.place {
-                    reduced.resize(plan.per_slice[at].len, 0.0);
-                    Plan::reduce(partial.function, elements, &segments, &mut reduced);
-                    partial.merge(&reduced);
-                }
+        for partial in &mut *partials {
+            if let [Place::Tensor(tensor)] = plan.steps[partial.step].operands[..] {
+                let start = slice * plan.slice + rows.start * self.row;
+                let elements = &self.tensors[tensor].as_slice::<f32>()?[start..start + rows.len() * self.row];
+                self.merge_rows(partial, elements, rows.len());
             }
         }
-        Ok(())
+        with_scratch(plan.num_blocks * size, |scratch: &mut [f32]| {
+            let mut slots: SmallVec<[&mut [f32]; 8]> = scratch.chunks_exact_mut(size).collect();
+            for first in rows.clone().step_by(self.rows_per_block) {
+                let num_rows = self.rows_per_block.min(rows.end - first);
+                let len = num_rows * self.row;
+                let (offset, start) = (first * self.row, slice * plan.slice + first * self.row);
+                for step in &mut block_steps {
+                    let taken = if let Place::Block(slot) = step.place { std::mem::take(&mut slots[slot]) } else { &mut [] };
+                    let target = match (step.place, &mut out) {
+                        (Place::Output, Some(out)) => &mut out[(first - rows.start) * self.row..][..len],
+                        _ => &mut taken[..len],
+                    };
+                    let [a, b] = &mut step.operands;
+                    step.function.apply(a.read(&slots, start, offset, len)?, b.read(&slots, start, offset, len)?, target);
+                    if let Place::Block(slot) = step.place {
+                        slots[slot] = taken;
+                    }
+                }
+                for partial in &mut *partials {
+                    if let [Place::Block(slot)] = plan.steps[partial.step].operands[..] {
+                        self.merge_rows(partial, &slots[slot][..len], num_rows);
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Merges the reduction of some rows into that of a part.
+    fn merge_rows(&self, partial: &mut Partial, elements: &[f32], num_rows: usize) {
+        let plan = self.plan;
+        let Place::PerSlice(at) = plan.steps[partial.step].place else { return };
+        let mut segments: SmallVec<[Segment; 4]> = SmallVec::from_slice(&plan.segments);
+        if plan.run().is_some() {
+            segments = SmallVec::from_slice(&[plan.segments[0], Segment { size: self.row, reduced: false }]);
+        }
+        match segments.first_mut() {
+            Some(first) if num_rows > 1 => first.size = num_rows,
+            _ => drop(segments.drain(..1)),
+        }
+        let len = plan.per_slice[at].len * plan.run().unwrap_or(1);
+        if partial.values.is_empty() {
+            partial.values.resize(len, 0.0);
+            return Plan::reduce(partial.function, elements, &segments, &mut partial.values);
+        }
+        let mut reduced: SmallVec<[f32; 128]> = SmallVec::from_elem(0.0, len);
+        Plan::reduce(partial.function, elements, &segments, &mut reduced);
+        partial.merge(&reduced);
     }
 }

@@ -1,12 +1,15 @@
 //! The values of a program for arguments of given shapes.
 
 use super::{Program, Step};
-use crate::elementwise::{Function, Operand};
+use crate::elementwise::{CHUNK, Function, Operand};
 use crate::reduction::{Max, Min, Sum};
 use flowmill_graph::ReductionFunction;
 use flowmill_numeric::reduce::{Segment, reduce};
 use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
+
+/// The greatest length of a run that is short.
+const MAX_RUN: usize = 64;
 
 /// The memory that holds a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,6 +109,17 @@ impl Plan {
             full,
         };
         plan.place(program, shapes).then_some(plan)
+    }
+
+    /// Returns the length of the short runs at the end of a slice that are reduced together with others, as in a group norm of few channels. Reductions of
+    /// large slices are of columns first.
+    pub(super) fn run(&self) -> Option<usize> {
+        match self.segments[..] {
+            [Segment { reduced: true, .. }, Segment { reduced: false, .. }, Segment { size, reduced: true }] if size <= MAX_RUN => {
+                Some(size)
+            }
+            _ => None,
+        }
     }
 
     /// Finds a place for each value. Returns false if one has none.
@@ -370,6 +384,15 @@ pub(super) enum Source<'b> {
 }
 
 impl Source<'_> {
+    /// Returns true if [`read`] may copy a block of `n` elements.
+    pub(super) fn may_copy(&self, n: usize) -> bool {
+        match self {
+            Source::Slot(_) => false,
+            Source::Tensor(operand) => may_copy(operand, n),
+            Source::PerSlice(operand) => may_copy(operand, n),
+        }
+    }
+
     /// Returns the only element, if there is a single one for all elements of a block.
     pub(super) fn single(&self) -> Option<f32> {
         match self {
@@ -378,6 +401,10 @@ impl Source<'_> {
             Source::PerSlice(operand) => operand.single(),
         }
     }
+}
+
+fn may_copy(operand: &Operand<'_, f32>, n: usize) -> bool {
+    !(operand.is_same() || operand.is_read_in_place() && n <= CHUNK)
 }
 
 /// Returns the elements of a block's operand; `offset` is the distance from the first element of the block's slices.
