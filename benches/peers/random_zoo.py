@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from make_models import Weights
 from public_zoo import he
-from research_zoo import attention, batch_normalized, heads, joined, layer_normalized, projected
+from research_zoo import attention, batch_normalized, heads, joined, projected
 from script_zoo import dense
 from training_zoo import Training, adam, gradient_descent, momentum, training
 from wild_zoo import lstm_loop
