@@ -1,4 +1,4 @@
-//! What a program computes for arguments of given shapes: which values are tensors, and which steps blocks take.
+//! The plan of a program for arguments of given shapes: the values that are tensors, and the steps that are computed in blocks.
 
 use super::program::{Arg, Program, piece_shape};
 use flowmill_tensor::{Result, Shape, bail};
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 /// A short list of values of a program.
 pub(super) type Few<T> = SmallVec<[T; 16]>;
 
-/// Where a step of a block reads an operand.
+/// The place from which a step of a block reads an operand.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// An operand of the blocks, by its place in [`Plan::operands`].

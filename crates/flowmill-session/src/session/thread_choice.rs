@@ -33,12 +33,12 @@ const INTERVAL: u32 = 16;
 /// The duration of a way that was not measured.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Where a step runs.
+/// The threads that a step runs on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Way {
-    /// On the thread of its caller alone.
+    /// The thread of its caller alone.
     Caller,
-    /// On the threads of an executor.
+    /// The threads of an executor.
     Threads,
 }
 
