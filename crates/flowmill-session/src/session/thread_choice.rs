@@ -109,7 +109,7 @@ impl StepDurations {
             // The plan for one thread is made.
             PLAN => unmeasured(Way::Caller),
             place if place <= LAST_TRIAL => measured(Way::Caller),
-            // Where both take as long, an executor does not keep its caller's core busy.
+            // A gain of less than a twentieth may be noise.
             _ if on_caller * 20 >= on_threads * 19 => unmeasured(Way::Threads),
             _ if self.are_long() || num_bytes > self.bytes_on_caller.load(Relaxed).saturating_mul(2) => unmeasured(Way::Threads),
             _ => Choice { way: Way::Caller, began: count.is_multiple_of(INTERVAL).then(Instant::now), trial: None },
