@@ -159,6 +159,7 @@ fn steps_that_turn_out_to_be_long_leave_the_callers_thread() {
 fn costly_steps_that_are_short_are_tried_on_the_callers_thread() {
     let sleeper = Sleeper::new(true);
     assert_eq!(sleeper.on_the_callers(0, 2), 0, "costly steps begin on an executor");
-    assert!(sleeper.on_the_callers(0, 60) >= 5);
+    // In several turns, because the hand-over to an executor may take long on a machine that is busy.
+    assert!((0..32).any(|_| sleeper.on_the_callers(0, 64) >= 5));
     assert_eq!(Sleeper::new(true).on_the_callers(2_000, 60), 0, "long steps are not tried");
 }
