@@ -80,15 +80,14 @@ class Draw:
         return y * self.weights.normal((channels,), 1.0) + self.weights.normal((channels,), 0.1)
 
     def batch_normalized(self, x):
-        sizes = [int(size) for size in x.shape[1:-1]]
-        images = tf.reshape(x, [-1, *(sizes if len(sizes) == 2 else [int(np.prod(sizes)), 1]), int(x.shape[-1])])
+        *sizes, channels = (int(size) for size in x.shape[1:])
+        images = tf.reshape(x, [-1, *(sizes if len(sizes) == 2 else [int(np.prod(sizes)), 1]), channels])
         if self.is_trained:
-            channels = int(x.shape[-1])
             scale, offset = self.weights.normal((channels,), 1.0), self.weights.normal((channels,), 0.1)
             images = tf1.nn.fused_batch_norm(images, scale, offset, is_training=True)[0]
         else:
             images = batch_normalized(self.weights, images)
-        return images if len(sizes) == 2 else tf.reshape(images, [-1, *sizes, int(x.shape[-1])])
+        return images if len(sizes) == 2 else tf.reshape(images, [-1, *sizes, channels])
 
     def last_normalized(self, x):
         channels = int(x.shape[-1])
@@ -96,9 +95,9 @@ class Draw:
 
     # Layers of images.
 
-    def convolved(self, x, channels: int, size=3, strides=1, rate=1, padding="SAME"):
+    def convolved(self, x, channels: int, size=3, strides=1, rate=1):
         height, width = size if isinstance(size, tuple) else (size, size)
-        x = tf.nn.conv2d(x, he(self.weights, height, width, int(x.shape[-1]), channels), strides, padding, dilations=rate)
+        x = tf.nn.conv2d(x, he(self.weights, height, width, int(x.shape[-1]), channels), strides, "SAME", dilations=rate)
         return x if self.norm == "batch" else tf.nn.bias_add(x, self.weights.normal((channels,), 0.1))
 
     def grouped(self, x, channels: int, groups: int, strides=1):

@@ -175,8 +175,8 @@ fn fold_across<T: Word, R: Reducer<T>>(acc: &mut [R::Acc], row: &[T]) {
 
 /// The length below which a row is merged element by element, because lanes would cost more.
 const SHORT_ROW: usize = 8;
-/// The length below which rows are merged several at a time.
-const SHORT_ROWS: usize = 64;
+/// The length below which rows are merged several at a time, and columns before rows that are reduced together with others.
+pub const SHORT_ROWS: usize = 64;
 
 /// Returns the reduction of one row, computed on this thread.
 pub fn fold_row<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {

@@ -98,16 +98,12 @@ impl BlockOperand<'_> {
 struct Partial {
     step: usize,
     function: ReductionFunction,
-    /// Empty before the first block.
+    /// Empty before the first rows.
     values: Vec<f32>,
 }
 
 impl Partial {
     fn merge(&mut self, others: &[f32]) {
-        if self.values.is_empty() {
-            self.values.extend_from_slice(others);
-            return;
-        }
         let pairs = self.values.iter_mut().zip(others);
         // A loop for each function is computed in vectors.
         match self.function {

@@ -4,12 +4,9 @@ use super::{Program, Step};
 use crate::elementwise::{CHUNK, Function, Operand};
 use crate::reduction::{Max, Min, Sum};
 use flowmill_graph::ReductionFunction;
-use flowmill_numeric::reduce::{Segment, reduce};
+use flowmill_numeric::reduce::{SHORT_ROWS, Segment, reduce};
 use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
-
-/// The greatest length of a run that is short.
-const MAX_RUN: usize = 64;
 
 /// The memory that holds a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +112,7 @@ impl Plan {
     /// large slices are of columns first.
     pub(super) fn run(&self) -> Option<usize> {
         match self.segments[..] {
-            [Segment { reduced: true, .. }, Segment { reduced: false, .. }, Segment { size, reduced: true }] if size <= MAX_RUN => {
+            [Segment { reduced: true, .. }, Segment { reduced: false, .. }, Segment { size, reduced: true }] if size < SHORT_ROWS => {
                 Some(size)
             }
             _ => None,
@@ -384,27 +381,23 @@ pub(super) enum Source<'b> {
 }
 
 impl Source<'_> {
+    fn operand(&self) -> Option<&Operand<'_, f32>> {
+        match self {
+            Source::Slot(_) => None,
+            Source::Tensor(operand) => Some(operand),
+            Source::PerSlice(operand) => Some(operand),
+        }
+    }
+
     /// Returns true if [`read`] may copy a block of `n` elements.
     pub(super) fn may_copy(&self, n: usize) -> bool {
-        match self {
-            Source::Slot(_) => false,
-            Source::Tensor(operand) => may_copy(operand, n),
-            Source::PerSlice(operand) => may_copy(operand, n),
-        }
+        self.operand().is_some_and(|operand| !operand.is_same() && (n > CHUNK || !operand.is_read_in_place()))
     }
 
     /// Returns the only element, if there is a single one for all elements of a block.
     pub(super) fn single(&self) -> Option<f32> {
-        match self {
-            Source::Slot(_) => None,
-            Source::Tensor(operand) => operand.single(),
-            Source::PerSlice(operand) => operand.single(),
-        }
+        self.operand().and_then(Operand::single)
     }
-}
-
-fn may_copy(operand: &Operand<'_, f32>, n: usize) -> bool {
-    !(operand.is_same() || operand.is_read_in_place() && n <= CHUNK)
 }
 
 /// Returns the elements of a block's operand; `offset` is the distance from the first element of the block's slices.
